@@ -1,0 +1,11 @@
+export type { EmbeddedErrorCode } from './embedded-error.ts';
+export { EmbeddedError } from './embedded-error.ts';
+export type { EmbeddedLogger, EmbeddedPostgres, EmbeddedPostgresOptions } from './embedded-postgres.ts';
+export { startEmbeddedPostgres } from './embedded-postgres.ts';
+export { freePort } from './free-port.ts';
+export type { InstanceLock } from './instance-lock.ts';
+export { acquireInstanceLock } from './instance-lock.ts';
+export type { ProcessIdentity } from './process-identity.ts';
+export { identifyProcess, isAlive } from './process-identity.ts';
+export type { WatchdogOptions } from './watchdog.ts';
+export { startWatchdog } from './watchdog.ts';

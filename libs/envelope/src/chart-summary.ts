@@ -1,0 +1,64 @@
+/**
+ * What is kept of one chart's run for the answer: its ledgers, the first stamp, the labels heard, its walk counters.
+ * Plain JSON, so that a summary can be stored by one process and composed by another.
+ */
+import { cleanJson } from './clean-text.ts';
+import type { CoverageEntry, Ledger } from './coverage.ts';
+import { isPlainObject, mergeLedgers, readCoverageResult, readLedger } from './coverage.ts';
+import type { ChartRun } from './run-chart.ts';
+import type { InnerCallRecord } from './tool-dispatch.ts';
+import type { HeardLabels } from './verdict-meanings.ts';
+import { hearLabels } from './verdict-meanings.ts';
+import type { WalkCounts } from './walk.ts';
+import { countWalk } from './walk.ts';
+
+export interface ChartSummary {
+  readonly innerLedger: Ledger;
+  readonly ownLedger: Ledger;
+  readonly stamp?: Readonly<Record<string, unknown>>;
+  readonly heard: HeardLabels;
+  readonly walk: WalkCounts;
+  readonly report?: unknown;
+}
+
+/** Sums up a chart's run. */
+export function summariseChart(run: ChartRun, records: readonly InnerCallRecord[], decider: string): ChartSummary {
+  const stamp = firstStamp(records);
+  return {
+    innerLedger: innerLedger(records),
+    ownLedger: cleanLedger(readLedger(run.state.coverage)),
+    ...(stamp !== undefined && { stamp }),
+    heard: hearLabels(run.decisions, decider),
+    walk: countWalk(run.walk),
+    ...(run.state.report !== undefined && { report: cleanJson(run.state.report) }),
+  };
+}
+
+/** The ledgers of inner calls, folded in the order of the calls. */
+export function innerLedger(records: readonly InnerCallRecord[]): Ledger {
+  return mergeLedgers(records.map((record) => cleanLedger(readCoverageResult(record.result)?.ledger ?? NONE)));
+}
+
+/** The first provenance that an inner result declared: on its payload, else at its top level. */
+export function firstStamp(records: readonly InnerCallRecord[]): Readonly<Record<string, unknown>> | undefined {
+  for (const { result } of records) {
+    const payload = readCoverageResult(result)?.result;
+    for (const place of [payload, result]) {
+      if (isPlainObject(place) && isPlainObject(place.af_provenance)) {
+        return cleanJson(place.af_provenance) as Record<string, unknown>;
+      }
+    }
+  }
+  return undefined;
+}
+
+const NONE: Ledger = { checked: [], notChecked: [], cannotCover: [] };
+
+function cleanLedger(ledger: Ledger): Ledger {
+  const clean = (entries: readonly CoverageEntry[]) => entries.map((entry) => cleanJson(entry) as CoverageEntry);
+  return {
+    checked: clean(ledger.checked),
+    notChecked: clean(ledger.notChecked),
+    cannotCover: clean(ledger.cannotCover),
+  };
+}

@@ -1,0 +1,187 @@
+/**
+ * Composes the answer: the spine on every answer, the verdict projection where the result kind asks for it.
+ *
+ * Invariants (contract "What every answer carries"): key order of `result` is provenance, rule version, the chart's
+ * report, the projection, the report note, the walk; the ledger folds inner tools first, the chart's own second, ours
+ * last; a reserved name in a report is dropped and named, never merged.
+ */
+import { cleanJson, defineKey } from './clean-text.ts';
+import type { CoverageEntry, CoverageLists, Ledger } from './coverage.ts';
+import { coverageLists, isPlainObject, mergeLedgers } from './coverage.ts';
+import type { RunbookPresentation, RunbookRules, SubjectCounts } from './runbook.ts';
+import type { VerdictRow } from './verdict-rows.ts';
+import { DECLINED_VERDICT, PANEL_RENDER_NOTE, renderVerdictTable, VERDICT_RENDER_NOTE } from './verdict-rows.ts';
+import type { WalkDescriptor } from './walk-artifact.ts';
+
+/** The static sentence on every ledger. */
+export const COVERAGE_NOTE =
+  'This answer speaks only of what `checked` lists. What stands under `not_checked` was within reach and was not looked at; what stands under `cannot_cover` is out of reach of this procedure. Nothing found there is not the same as nothing there.';
+
+/** What stands for the rule version when the runbook declared none. */
+export const UNDECLARED_RULE_VERSION = 'undeclared';
+
+/** The evidence envelope: what a run answers. */
+export interface RunbookEnvelope {
+  readonly af_coverage: CoverageLists & { readonly note: string; readonly sentence: string };
+  readonly result: {
+    readonly af_provenance: Readonly<Record<string, unknown>>;
+    readonly rule_version: string;
+    readonly verdicts?: readonly VerdictRow[];
+    readonly rows_shown?: number;
+    readonly rows_total?: number;
+    readonly rows_complete?: boolean;
+    readonly table?: string;
+    readonly render_note?: string;
+    readonly verdict_meanings?: Readonly<Record<string, string>>;
+    readonly subjects?: SubjectCounts;
+    readonly report_note?: string;
+    readonly walk: WalkDescriptor;
+    readonly [field: string]: unknown;
+  };
+}
+
+/** The rows an answer shows, and the counts of those it does not. */
+export interface RowSet {
+  /** In the order they are shown, already cut to the cap. */
+  readonly shown: readonly VerdictRow[];
+  readonly total: number;
+  readonly declined: number;
+}
+
+export interface EnvelopeParts {
+  readonly toolName: string;
+  readonly toolCallId: string;
+  readonly chartName: string;
+  readonly resultKind: string;
+  readonly rules?: RunbookRules;
+  readonly presentation?: RunbookPresentation;
+  readonly steps: number;
+  /** Ledgers of inner tools, in the order of their calls. */
+  readonly innerLedger: Ledger;
+  /** What the chart wrote under `coverage`. */
+  readonly ownLedger: Ledger;
+  /** Entries of the run itself, after the procedure's own: subjects that were not checked. */
+  readonly runLedger?: Ledger;
+  /** The first provenance an inner source declared. */
+  readonly stamp?: Readonly<Record<string, unknown>>;
+  /** What the chart wrote under `report`. */
+  readonly report: unknown;
+  readonly rows: RowSet;
+  readonly meanings?: Readonly<Record<string, string>>;
+  readonly subjects?: SubjectCounts;
+  readonly walk: WalkDescriptor;
+}
+
+const SPINE_NAMES = ['af_coverage', 'af_provenance', 'rule_version', 'report_note', 'walk'];
+const PROJECTION_NAMES = [
+  'verdicts',
+  'rows_shown',
+  'rows_total',
+  'rows_complete',
+  'table',
+  'render_note',
+  'verdict_meanings',
+  'subjects',
+];
+
+/** Whether a result kind asks for the verdict projection. */
+export function isVerdictKind(resultKind: string): boolean {
+  return resultKind.startsWith('verdict/');
+}
+
+/** Composes the envelope. Pure: the same parts give the same answer. */
+export function composeEnvelope(parts: EnvelopeParts): RunbookEnvelope {
+  const verdictShaped = isVerdictKind(parts.resultKind);
+  const ledger = mergeLedgers([
+    parts.innerLedger,
+    parts.ownLedger,
+    bridgeLedger(parts, verdictShaped),
+    parts.runLedger ?? { checked: [], notChecked: [], cannotCover: [] },
+  ]);
+  const result: Record<string, unknown> = {
+    af_provenance: { ...parts.stamp, tool: parts.toolName, toolCallId: parts.toolCallId },
+    rule_version: ruleVersion(parts.rules),
+  };
+  const refused = spreadReport(
+    result,
+    parts.report,
+    verdictShaped ? [...SPINE_NAMES, ...PROJECTION_NAMES] : SPINE_NAMES,
+  );
+  if (verdictShaped) Object.assign(result, projection(parts));
+  if (parts.subjects !== undefined) result.subjects = parts.subjects;
+  if (refused.length > 0) {
+    result.report_note = `The report spelled ${refused.join(', ')}, which the envelope keeps for itself; those fields were left out.`;
+  }
+  result.walk = parts.walk;
+  return {
+    af_coverage: { ...coverageLists(ledger), note: COVERAGE_NOTE, sentence: sentence(parts, verdictShaped, ledger) },
+    result: result as RunbookEnvelope['result'],
+  };
+}
+
+/** The declared rule version, or the word for none. */
+export function ruleVersion(rules: RunbookRules | undefined): string {
+  return rules?.version ?? UNDECLARED_RULE_VERSION;
+}
+
+/** Counts the rows that reached no classification. */
+export function countDeclined(rows: readonly VerdictRow[]): number {
+  return rows.filter((row) => row.verdict === DECLINED_VERDICT).length;
+}
+
+function projection(parts: EnvelopeParts): Record<string, unknown> {
+  const { shown, total } = parts.rows;
+  const panel = parts.presentation === 'panel';
+  return {
+    verdicts: shown,
+    rows_shown: shown.length,
+    rows_total: total,
+    rows_complete: shown.length === total,
+    ...(!panel && { table: renderVerdictTable(shown) }),
+    render_note: panel ? PANEL_RENDER_NOTE : VERDICT_RENDER_NOTE,
+    ...(parts.meanings !== undefined && { verdict_meanings: parts.meanings }),
+  };
+}
+
+function bridgeLedger(parts: EnvelopeParts, verdictShaped: boolean): Ledger {
+  const checked: CoverageEntry[] = [
+    { what: `the procedure '${parts.chartName}': ${parts.steps} step(s) recorded under ${ruleSet(parts.rules)}` },
+  ];
+  const { declined } = parts.rows;
+  const notChecked: CoverageEntry[] = [];
+  if (verdictShaped && declined > 0) {
+    notChecked.push({
+      what: `${declined} row(s) that reached no classification (verdict '${DECLINED_VERDICT}')`,
+      why: 'the rules found no signal that they could judge by; these rows are neither fine nor faulty',
+    });
+  }
+  return { checked, notChecked, cannotCover: [] };
+}
+
+function sentence(parts: EnvelopeParts, verdictShaped: boolean, ledger: Ledger): string {
+  const ran = `Ran '${parts.chartName}' under ${ruleSet(parts.rules)}: ${parts.steps} step(s) recorded`;
+  const { total, declined } = parts.rows;
+  const rows = verdictShaped ? `; ${total} row(s) assessed, ${declined} declined (no classification reached)` : '';
+  const subjects = parts.subjects;
+  const open = subjects === undefined ? '' : subjectsClause(subjects);
+  return `${ran}${rows}${open}; ${ledger.notChecked.length} not-checked item(s) declared.`;
+}
+
+function subjectsClause(counts: SubjectCounts): string {
+  return `; of ${counts.total} subject(s) ${counts.not_checked} were not checked and ${counts.cannot_cover} cannot be covered`;
+}
+
+function ruleSet(rules: RunbookRules | undefined): string {
+  return rules === undefined ? 'no declared rule set' : `${rules.name} ${rules.version}`;
+}
+
+/** Spreads the report's fields; returns the names that were refused. */
+function spreadReport(result: Record<string, unknown>, report: unknown, reserved: readonly string[]): string[] {
+  if (!isPlainObject(report)) return [];
+  const refused: string[] = [];
+  for (const [field, value] of Object.entries(cleanJson(report) as Record<string, unknown>)) {
+    if (reserved.includes(field)) refused.push(field);
+    else defineKey(result, field, value);
+  }
+  return refused;
+}

@@ -1,0 +1,33 @@
+/**
+ * What a definition's digest is taken over (DESIGN 7): name, version, chart structure, rules with thresholds and labels,
+ * and the code of the declaration. The substrate's own structure hash misses thresholds and labels (FACTS).
+ */
+import { z } from 'zod';
+import type { Runbook } from './define-runbook.ts';
+
+/**
+ * The canonical text of a runbook's definition. Equal texts judge equally, as far as a declaration can tell; `buildId`
+ * stands for the code that it calls.
+ */
+export function definitionText(runbook: Runbook, buildId: string): string {
+  const { input, limits, charts, ...declared } = runbook;
+  const structures = Object.fromEntries(
+    Object.entries(charts).map(([name, chart]) => [name, chart.buildTimeStructure]),
+  );
+  return canonicalJson({ ...declared, structures, input: z.toJSONSchema(input), buildId });
+}
+
+/** JSON with sorted keys. Functions and patterns are their source; what is undefined is left out. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(canonical(value));
+}
+
+function canonical(value: unknown): unknown {
+  if (typeof value === 'function') return { source: value.toString() };
+  if (value instanceof RegExp) return { pattern: value.toString() };
+  if (typeof value === 'bigint') return value.toString();
+  if (value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) return value.map(canonical);
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined);
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, item]) => [key, canonical(item)]));
+}

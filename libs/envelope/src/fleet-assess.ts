@@ -1,0 +1,187 @@
+/**
+ * Assess: one standalone chart run a subject.
+ *
+ * Invariants (DESIGN 4, 10): every subject ends as exactly one of a verdict, `declined`, `not_checked` with a reason,
+ * `cannot_cover` with a reason; the verdict is the decider's, never the row's; a rule that could not be evaluated makes
+ * the subject declined, never the default verdict; one subject's failure costs that subject alone.
+ */
+import type { FlowChart } from 'footprintjs';
+import { absenceSignalOf } from './absence.ts';
+import { type ChartSummary, summariseChart } from './chart-summary.ts';
+import { cleanJson, cleanLine } from './clean-text.ts';
+import { isPlainObject } from './coverage.ts';
+import type { Decision, DecisionEvidenceRecord } from './decision.ts';
+import { decidingLabel, isDecider } from './decision.ts';
+import type { FleetRunbook } from './define-runbook.ts';
+import { standingOf } from './define-runbook.ts';
+import { errorIdentity } from './error-identity.ts';
+import type { PlannedSubject } from './fleet-plan.ts';
+import type { RunCall } from './procedure-run.ts';
+import type { ChartRun } from './run-chart.ts';
+import { ChartTimeoutError, runChart } from './run-chart.ts';
+import type { RunArgs, Standing } from './runbook.ts';
+import { ToolRefusedError } from './tool.ts';
+import { recordingDispatch } from './tool-dispatch.ts';
+import { DECLINED_VERDICT } from './verdict-rows.ts';
+import { prefixWalk, type WalkRow } from './walk.ts';
+
+export type SubjectOutcome = 'verdict' | 'declined' | 'not_checked' | 'cannot_cover';
+
+/** How one subject ended. `verdict` and `standing` are there for `verdict` and `declined`, `reasonCode` for the others. */
+export interface AssessedSubject {
+  readonly ordinal: number;
+  readonly key: string;
+  readonly identity?: string;
+  readonly target?: string;
+  readonly outcome: SubjectOutcome;
+  readonly verdict?: string;
+  readonly standing?: Standing;
+  readonly reasonCode?: string;
+  readonly reason: string;
+  readonly columns: Readonly<Record<string, unknown>>;
+  readonly evidence?: DecisionEvidenceRecord;
+  readonly walk: readonly WalkRow[];
+  readonly summary?: ChartSummary;
+}
+
+/** The longest reason, in UTF-16 units. */
+export const MAX_REASON_LENGTH = 500;
+const OWN_COLUMNS = ['subject', 'verdict', 'standing', 'reason'];
+
+/**
+ * Makes assessors over one chart. Each slot has a chart and a dispatch of its own and serves one subject at a time, so
+ * that a call through its tools is known to be that subject's.
+ */
+export function createAssessor(runbook: FleetRunbook, args: RunArgs, call: Omit<RunCall, 'signal' | 'artifacts'>) {
+  const free: Slot[] = [];
+  return {
+    /** Assesses one subject. Never throws for what the subject's chart does; an abort of `signal` gives `aborted`. */
+    async assess(planned: PlannedSubject, signal?: AbortSignal): Promise<AssessedSubject | 'aborted'> {
+      const slot = free.pop() ?? openSlot(runbook, call);
+      slot.records.length = 0;
+      const run = await runChart(slot.chart, {
+        input: { ...args, subject: planned.subject },
+        signal,
+        timeoutMs: runbook.limits.subjectTimeoutMs,
+        redact: runbook.redact,
+        timers: call.timers,
+      });
+      // A chart that is still running somewhere may call its tools late: its slot is not used again.
+      if (run.outcome !== 'failed') free.push(slot);
+      if (run.outcome === 'failed' && signal?.aborted) return 'aborted';
+      const summary = summariseChart(run, slot.records, runbook.verdicts.decider);
+      const { key, ordinal, identity, target } = planned;
+      const place = {
+        ordinal,
+        key,
+        ...(identity !== undefined && { identity }),
+        ...(target !== undefined && { target }),
+      };
+      return {
+        ...place,
+        ...judge(runbook, planned, run),
+        walk: prefixWalk(run.walk, `subject~${ordinal}`),
+        summary,
+      };
+    },
+  };
+}
+
+/** A subject that was never begun, or whose run was given up, with the reason. */
+export function notChecked(
+  planned: Omit<PlannedSubject, 'subject'>,
+  reasonCode: string,
+  reason: string,
+): AssessedSubject {
+  const { ordinal, key, identity, target } = planned;
+  return {
+    ordinal,
+    key,
+    ...(identity !== undefined && { identity }),
+    ...(target !== undefined && { target }),
+    outcome: 'not_checked',
+    reasonCode,
+    reason,
+    columns: {},
+    walk: [],
+  };
+}
+
+interface Slot {
+  readonly chart: FlowChart;
+  readonly records: { length: number } & ReturnType<typeof recordingDispatch>['records'];
+}
+
+function openSlot(runbook: FleetRunbook, call: Pick<RunCall, 'tools'>): Slot {
+  const { tools, records } = recordingDispatch(call.tools, runbook.name);
+  return { chart: runbook.fleet.assess(tools), records: records as Slot['records'] };
+}
+
+type Judgement = Pick<
+  AssessedSubject,
+  'outcome' | 'verdict' | 'standing' | 'reasonCode' | 'reason' | 'columns' | 'evidence'
+>;
+
+function judge(runbook: FleetRunbook, planned: PlannedSubject, run: ChartRun): Judgement {
+  if (run.outcome === 'paused') return open('not_checked', 'paused', 'its chart paused, which a subject cannot');
+  if (run.outcome === 'failed') return judgeFailure(run.error);
+  const decision = run.decisions.findLast((made) => isDecider(made.decider, runbook.verdicts.decider));
+  if (decision === undefined) {
+    return open('not_checked', 'no_decision', `the decider '${runbook.verdicts.decider}' was not reached`);
+  }
+  let columns: Record<string, unknown>;
+  try {
+    columns = readColumns(runbook.fleet.row(run.state, planned.subject as never));
+  } catch (error) {
+    return open('not_checked', 'row_failed', `its row could not be made: ${errorIdentity(error)}`);
+  }
+  return judgeDecision(runbook, decision, columns);
+}
+
+function judgeDecision(runbook: FleetRunbook, decision: Decision, columns: Record<string, unknown>): Judgement {
+  const { evidence } = decision;
+  const given = typeof columns.reason === 'string' && columns.reason.trim() !== '' ? columns.reason : undefined;
+  const own = Object.fromEntries(Object.entries(columns).filter(([column]) => !OWN_COLUMNS.includes(column)));
+  const spoken = { columns: own, ...(evidence !== undefined && { evidence }) };
+  if (evidence?.rules.some((rule) => rule.failed)) {
+    const reason = 'a rule could not be evaluated, so no classification was reached';
+    return { outcome: 'declined', verdict: DECLINED_VERDICT, standing: 'declined', reason, ...spoken };
+  }
+  const standing = standingOf(runbook.verdicts, decision.branch);
+  if (standing === undefined) {
+    return open(
+      'not_checked',
+      'undeclared_verdict',
+      `the verdict word '${cleanLine(decision.branch, 80)}' has no declared standing`,
+    );
+  }
+  const label = evidence === undefined ? undefined : decidingLabel(evidence);
+  return {
+    outcome: standing === 'declined' ? 'declined' : 'verdict',
+    verdict: decision.branch,
+    standing,
+    reason: cleanLine(given ?? label ?? decision.branch, MAX_REASON_LENGTH),
+    ...spoken,
+  };
+}
+
+function judgeFailure(error: unknown): Judgement {
+  const absence = absenceSignalOf(error);
+  if (absence !== undefined) {
+    return open('not_checked', 'nothing_found', `the tool '${absence.tool}' answered that there is nothing`);
+  }
+  if (error instanceof ChartTimeoutError) return open('not_checked', error.code, error.message);
+  if (error instanceof ToolRefusedError && error.code === 'tool_needs_unresolved') {
+    return open('cannot_cover', error.code, error.message);
+  }
+  return open('not_checked', 'subject_failed', `its chart failed: ${errorIdentity(error)}`);
+}
+
+function open(outcome: 'not_checked' | 'cannot_cover', reasonCode: string, reason: string): Judgement {
+  return { outcome, reasonCode, reason: cleanLine(reason, MAX_REASON_LENGTH), columns: {} };
+}
+
+function readColumns(columns: unknown): Record<string, unknown> {
+  if (!isPlainObject(columns)) throw new TypeError('row must give an object of columns');
+  return cleanJson(columns) as Record<string, unknown>;
+}

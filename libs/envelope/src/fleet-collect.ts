@@ -1,0 +1,201 @@
+/**
+ * Collect: the counters, the totals and a page of rows become the one answer of a fleet run.
+ *
+ * Invariant (DESIGN 10): the answer is bounded whatever the fleet. Rows come `problem`, `declined`, `ok`, then by
+ * ordinal, to the runbook's cap; subjects that were not checked are grouped by reason with counts and sample keys.
+ */
+import { absenceSignalOf } from './absence.ts';
+import type { Answer } from './answer.ts';
+import { RunFailure } from './answer.ts';
+import { type ChartSummary, summariseChart } from './chart-summary.ts';
+import type { CoverageEntry, Ledger } from './coverage.ts';
+import { mergeLedgers } from './coverage.ts';
+import type { FleetRunbook } from './define-runbook.ts';
+import { composeEnvelope } from './envelope.ts';
+import type { FleetPlan } from './fleet-plan.ts';
+import { type FleetTotals, totalsLedger } from './fleet-totals.ts';
+import type { RunCall } from './procedure-run.ts';
+import { runChart } from './run-chart.ts';
+import type { RunArgs, Standing, SubjectCounts } from './runbook.ts';
+import { recordingDispatch } from './tool-dispatch.ts';
+import { mergeHeard, verdictMeanings } from './verdict-meanings.ts';
+import type { VerdictRow } from './verdict-rows.ts';
+import { DEFAULT_MAX_ROWS } from './verdict-rows.ts';
+import { addWalkCounts, DEFAULT_WALK_CAP, isControlFlow, NO_WALK, projectRows, type WalkRow } from './walk.ts';
+import { mintWalk } from './walk-artifact.ts';
+
+/** A settled subject as a row is made of it. */
+export interface RowSource {
+  readonly key: string;
+  readonly verdict?: string;
+  readonly standing?: Standing;
+  readonly reason: string;
+  readonly columns: Readonly<Record<string, unknown>>;
+}
+
+/** Subjects that ended without a verdict for one reason. */
+export interface OpenGroup {
+  readonly outcome: 'not_checked' | 'cannot_cover';
+  readonly reason: string;
+  readonly count: number;
+  /** The first few keys, by ordinal. */
+  readonly samples: readonly string[];
+}
+
+/** What collect composes from. `plan` is absent when the run was stopped before it had one. */
+export interface FleetResults {
+  readonly plan?: Omit<FleetPlan, 'walk'>;
+  readonly counts: SubjectCounts;
+  readonly totals: FleetTotals;
+  /** The first rows in the order of the answer, at least `maxRows` of them when there are so many. */
+  readonly head: readonly RowSource[];
+  readonly groups: readonly OpenGroup[];
+  /** The run's walk in order: plan, then the subjects. Read only as far as the cap needs. */
+  readonly walk: () => AsyncIterable<readonly WalkRow[]>;
+  /** Said in the ledger when the run was stopped early. */
+  readonly stopped?: CoverageEntry;
+  /** What follows the standing sentence of the walk's note (where the segments are). */
+  readonly walkNote?: string;
+}
+
+/** The order of rows in a fleet's answer. */
+export const STANDING_ORDER: readonly Standing[] = ['problem', 'declined', 'ok'];
+
+/** One row of the answer, its columns in order. */
+export function fleetRow(source: RowSource): VerdictRow {
+  return {
+    subject: source.key,
+    verdict: source.verdict ?? '',
+    standing: source.standing,
+    reason: source.reason,
+    ...source.columns,
+  };
+}
+
+/** How many rows an answer of this runbook shows at most. */
+export function maxRowsOf(runbook: FleetRunbook): number {
+  return runbook.verdicts.maxRows ?? DEFAULT_MAX_ROWS;
+}
+
+/**
+ * Composes the answer of a fleet run; runs the collect chart when the runbook has one.
+ *
+ * The counters must add up: a mismatch is a failure with the code `ledger_mismatch`, not an answer.
+ */
+export async function collectFleet(
+  runbook: FleetRunbook,
+  args: RunArgs,
+  call: RunCall,
+  results: FleetResults,
+): Promise<Answer> {
+  const { counts, plan, totals } = results;
+  const sum = counts.ok + counts.problem + counts.declined + counts.not_checked + counts.cannot_cover;
+  if (sum !== counts.total) {
+    const message = `the subjects of this run add up to ${sum}, but ${counts.total} were planned`;
+    return { kind: 'failure', error: new RunFailure('ledger_mismatch', message) };
+  }
+  const collected = await runCollectChart(runbook, args, call, counts);
+  if (collected.kind !== 'summary') return collected;
+  const own = collected.summary;
+  const planned = plan?.summary;
+  const walkCounts = addWalkCounts(addWalkCounts(planned?.walk ?? NO_WALK, totals.walk), own?.walk ?? NO_WALK);
+  const cap = runbook.walk?.cap ?? DEFAULT_WALK_CAP;
+  const rows = await takeRows(results.walk(), collected.walk, cap, walkCounts.rows <= cap);
+  const walk = projectRows(rows, walkCounts, cap);
+  const facts = { toolName: runbook.name, toolCallId: call.toolCallId, runId: call.runId };
+  const descriptor = { ...(await mintWalk(call.artifacts, walk, facts, results.walkNote)), ...plan?.recording };
+  const heard = [planned?.heard, totals.heard, own?.heard].filter((labels) => labels !== undefined).reduce(mergeHeard);
+  const stamp = planned?.stamp ?? totals.stamp?.value ?? own?.stamp;
+  const body = composeEnvelope({
+    toolName: runbook.name,
+    toolCallId: call.toolCallId,
+    chartName: plan?.chartName ?? runbook.name,
+    resultKind: runbook.resultKind,
+    rules: runbook.rules,
+    presentation: runbook.presentation,
+    steps: walk.stepsExecuted,
+    innerLedger: ledgerOf([planned?.innerLedger, totalsLedger(totals), own?.innerLedger]),
+    ownLedger: ledgerOf([planned?.ownLedger, own?.ownLedger]),
+    runLedger: runLedger(results),
+    stamp,
+    report: own?.report ?? planned?.report,
+    rows: {
+      shown: results.head.slice(0, maxRowsOf(runbook)).map(fleetRow),
+      total: counts.ok + counts.problem + counts.declined,
+      declined: counts.declined,
+    },
+    meanings: verdictMeanings([runbook.charts.assess.buildTimeStructure], runbook.verdicts.decider, heard),
+    subjects: counts,
+    walk: descriptor,
+  });
+  return { kind: 'envelope', body };
+}
+
+type Collected =
+  | { readonly kind: 'summary'; readonly summary?: ChartSummary; readonly walk: readonly WalkRow[] }
+  | Extract<Answer, { kind: 'absence' | 'failure' }>;
+
+async function runCollectChart(
+  runbook: FleetRunbook,
+  args: RunArgs,
+  call: RunCall,
+  counts: SubjectCounts,
+): Promise<Collected> {
+  if (runbook.fleet.collect === undefined) return { kind: 'summary', walk: [] };
+  const { tools, records } = recordingDispatch(call.tools, runbook.name);
+  const run = await runChart(runbook.fleet.collect(tools), {
+    input: { ...args, counts },
+    signal: call.signal,
+    timeoutMs: call.timeoutMs ?? runbook.limits.chartTimeoutMs,
+    redact: runbook.redact,
+    timers: call.timers,
+  });
+  if (run.outcome === 'completed') {
+    return { kind: 'summary', summary: summariseChart(run, records, runbook.verdicts.decider), walk: run.walk };
+  }
+  const absence = absenceSignalOf(run.error);
+  return absence === undefined ? { kind: 'failure', error: run.error } : { kind: 'absence', body: absence.absence };
+}
+
+/** The rows that the cap law will keep: all of them when they fit, else the first of the control flow. */
+async function takeRows(
+  pages: AsyncIterable<readonly WalkRow[]>,
+  last: readonly WalkRow[],
+  cap: number,
+  full: boolean,
+): Promise<WalkRow[]> {
+  const kept: WalkRow[] = [];
+  const take = (rows: readonly WalkRow[]) => {
+    for (const row of rows) if (kept.length < cap && (full || isControlFlow(row))) kept.push(row);
+  };
+  for await (const rows of pages) {
+    take(rows);
+    if (kept.length >= cap) return kept;
+  }
+  take(last);
+  return kept;
+}
+
+function runLedger(results: FleetResults): Ledger {
+  const notChecked: CoverageEntry[] = [];
+  const cannotCover: CoverageEntry[] = [];
+  if (results.stopped !== undefined) notChecked.push(results.stopped);
+  for (const group of results.groups) {
+    const more = group.count - group.samples.length;
+    const rest = more > 0 ? ` and ${more} more` : '';
+    const entry = { what: `${group.count} subject(s): ${group.samples.join(', ')}${rest}`, why: group.reason };
+    (group.outcome === 'not_checked' ? notChecked : cannotCover).push(entry);
+  }
+  const duplicates = results.plan?.duplicates;
+  if (duplicates !== undefined && duplicates.count > 0) {
+    notChecked.push({
+      what: `${duplicates.count} further subject(s) with a key that was taken: ${duplicates.samples.join(', ')}`,
+      why: 'the first subject of a key is judged, the rest are counted',
+    });
+  }
+  return { checked: [], notChecked, cannotCover };
+}
+
+function ledgerOf(ledgers: readonly (Ledger | undefined)[]): Ledger {
+  return mergeLedgers(ledgers.filter((ledger) => ledger !== undefined));
+}

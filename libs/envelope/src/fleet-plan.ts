@@ -1,0 +1,133 @@
+/**
+ * Plan: the chart that finds the subjects and streams them out. No list is held here; what is remembered of a subject is
+ * its key alone, because the first of two equal keys wins and the rest are counted and named.
+ */
+import { absenceSignalOf } from './absence.ts';
+import { RunFailure } from './answer.ts';
+import { type ChartSummary, summariseChart } from './chart-summary.ts';
+import { cleanText } from './clean-text.ts';
+import type { FleetRunbook } from './define-runbook.ts';
+import type { RunCall } from './procedure-run.ts';
+import { runChart } from './run-chart.ts';
+import type { RunArgs } from './runbook.ts';
+import { describe } from './tool.ts';
+import { recordingDispatch } from './tool-dispatch.ts';
+import type { WalkRow } from './walk.ts';
+import { mintRecording, type RecordingDescriptor } from './walk-artifact.ts';
+
+/** One subject with its place in the run. `subject` is plain JSON. */
+export interface PlannedSubject {
+  readonly ordinal: number;
+  readonly key: string;
+  readonly identity?: string;
+  readonly target?: string;
+  readonly subject: unknown;
+}
+
+/** What planning came to. */
+export interface FleetPlan {
+  readonly chartName: string;
+  readonly total: number;
+  readonly duplicates: { readonly count: number; readonly samples: readonly string[] };
+  readonly summary: ChartSummary;
+  readonly walk: readonly WalkRow[];
+  readonly recording?: RecordingDescriptor;
+}
+
+export type PlanOutcome =
+  | { readonly kind: 'planned'; readonly plan: FleetPlan }
+  | { readonly kind: 'absence'; readonly body: unknown }
+  | { readonly kind: 'failure'; readonly error: unknown };
+
+/** The longest key, in UTF-16 units: keys are indexed, and an index entry has a ceiling. */
+export const MAX_KEY_LENGTH = 1024;
+const DUPLICATE_SAMPLES = 5;
+
+/**
+ * Runs the plan chart.
+ *
+ * @param onPage stores one page of subjects; awaited, which is the back-pressure on the plan chart
+ */
+export async function planFleet(
+  runbook: FleetRunbook,
+  args: RunArgs,
+  call: RunCall,
+  onPage: (page: readonly PlannedSubject[]) => Promise<void>,
+): Promise<PlanOutcome> {
+  const { tools, records } = recordingDispatch(call.tools, runbook.name);
+  const seen = new Set<string>();
+  const samples: string[] = [];
+  let duplicates = 0;
+  const add = async (subjects: readonly unknown[]) => {
+    if (!Array.isArray(subjects))
+      throw new RunFailure('plan_invalid', `subjects.add takes a list, got ${describe(subjects)}`);
+    const page: PlannedSubject[] = [];
+    for (const subject of subjects) {
+      const key = readName(runbook, 'key', runbook.fleet.key(subject as never));
+      if (seen.has(key)) {
+        duplicates++;
+        if (samples.length < DUPLICATE_SAMPLES && !samples.includes(key)) samples.push(key);
+        continue;
+      }
+      if (seen.size >= runbook.limits.maxSubjects) {
+        throw new RunFailure(
+          'too_many_subjects',
+          `the plan of '${runbook.name}' found more than ${runbook.limits.maxSubjects} subjects; limits.maxSubjects raises the limit`,
+        );
+      }
+      const identity = runbook.fleet.identity?.(subject as never);
+      const target = runbook.fleet.target?.(subject as never);
+      page.push({
+        ordinal: seen.size,
+        key,
+        ...(identity !== undefined && { identity: readName(runbook, 'identity', identity) }),
+        ...(target !== undefined && { target: readName(runbook, 'target', target) }),
+        subject,
+      });
+      seen.add(key);
+    }
+    if (page.length > 0) await onPage(page);
+  };
+  const chart = runbook.fleet.plan(tools, { add });
+  const run = await runChart(chart, {
+    input: { ...args },
+    signal: call.signal,
+    timeoutMs: call.timeoutMs ?? runbook.limits.chartTimeoutMs,
+    redact: runbook.redact,
+    timers: call.timers,
+  });
+  if (run.outcome === 'failed') {
+    const absence = absenceSignalOf(run.error);
+    return absence === undefined ? { kind: 'failure', error: run.error } : { kind: 'absence', body: absence.absence };
+  }
+  if (run.outcome === 'paused') {
+    return {
+      kind: 'failure',
+      error: new RunFailure('paused', `the plan of '${runbook.name}' paused; only a bounded procedure may`),
+    };
+  }
+  const facts = { toolName: runbook.name, toolCallId: call.toolCallId, runId: call.runId };
+  const recording = await mintRecording(call.artifacts, run.recording, runbook.walk, facts);
+  return {
+    kind: 'planned',
+    plan: {
+      chartName: chart.buildTimeStructure.name,
+      total: seen.size,
+      duplicates: { count: duplicates, samples },
+      summary: summariseChart(run, records, runbook.verdicts.decider),
+      walk: run.walk,
+      ...(recording !== undefined && { recording }),
+    },
+  };
+}
+
+function readName(runbook: FleetRunbook, option: string, value: unknown): string {
+  const name = typeof value === 'string' ? cleanText(value) : '';
+  if (name.trim() === '' || name.length > MAX_KEY_LENGTH) {
+    throw new RunFailure(
+      'plan_invalid',
+      `fleet.${option} of '${runbook.name}' must give a non-empty string of at most ${MAX_KEY_LENGTH} characters`,
+    );
+  }
+  return name;
+}

@@ -1,0 +1,93 @@
+/**
+ * A fleet run in one process, without queue or database: for people who write runbooks, and to hold the distributed way
+ * to (DESIGN 9: the same envelope but for refs and times, at any chunk size and worker count).
+ */
+import type { Answer } from './answer.ts';
+import type { FleetRunbook } from './define-runbook.ts';
+import { type AssessedSubject, createAssessor } from './fleet-assess.ts';
+import { collectFleet, maxRowsOf, type OpenGroup, STANDING_ORDER } from './fleet-collect.ts';
+import { type PlannedSubject, planFleet } from './fleet-plan.ts';
+import { totalSubjects } from './fleet-totals.ts';
+import type { RunCall } from './procedure-run.ts';
+import type { RunArgs, SubjectCounts } from './runbook.ts';
+
+/** How many keys a group of open subjects names. */
+export const GROUP_SAMPLES = 5;
+
+export interface FleetOutcome {
+  readonly answer: Answer;
+  /** Every subject, by ordinal. */
+  readonly subjects: readonly AssessedSubject[];
+}
+
+/** Runs a fleet runbook over its subjects. `onProgress` is told how many of how many subjects are done. */
+export async function runFleet(
+  runbook: FleetRunbook,
+  args: RunArgs,
+  call: RunCall,
+  onProgress: (done: number, total: number) => void = () => {},
+): Promise<FleetOutcome> {
+  const planned: PlannedSubject[] = [];
+  const outcome = await planFleet(runbook, args, call, async (page) => void planned.push(...page));
+  if (outcome.kind !== 'planned') return { answer: outcome, subjects: [] };
+  const assessor = createAssessor(runbook, args, call);
+  const subjects: AssessedSubject[] = [];
+  for (const subject of planned) {
+    const assessed = await assessor.assess(subject, call.signal);
+    if (assessed === 'aborted') {
+      return { answer: { kind: 'failure', error: call.signal?.reason }, subjects };
+    }
+    subjects.push(assessed);
+    onProgress(subjects.length, planned.length);
+  }
+  const { walk, ...plan } = outcome.plan;
+  const answer = await collectFleet(runbook, args, call, {
+    plan,
+    counts: countSubjects(subjects),
+    totals: totalSubjects(subjects),
+    head: headOf(subjects, maxRowsOf(runbook)),
+    groups: groupOpen(subjects),
+    walk: async function* () {
+      yield walk;
+      for (const subject of subjects) yield subject.walk;
+    },
+  });
+  return { answer, subjects };
+}
+
+/** Counts how subjects ended. */
+export function countSubjects(subjects: readonly Pick<AssessedSubject, 'outcome' | 'standing'>[]): SubjectCounts {
+  const counts = { total: subjects.length, ok: 0, problem: 0, declined: 0, not_checked: 0, cannot_cover: 0 };
+  for (const { outcome, standing } of subjects) {
+    if (outcome === 'not_checked' || outcome === 'cannot_cover') counts[outcome]++;
+    else if (standing !== undefined) counts[standing]++;
+  }
+  return counts;
+}
+
+function headOf(subjects: readonly AssessedSubject[], limit: number): AssessedSubject[] {
+  return STANDING_ORDER.flatMap((standing) => subjects.filter((subject) => subject.standing === standing)).slice(
+    0,
+    limit,
+  );
+}
+
+/** Groups come by count, the largest first, then by outcome and reason. */
+function groupOpen(subjects: readonly AssessedSubject[]): OpenGroup[] {
+  const groups = new Map<string, { outcome: OpenGroup['outcome']; reason: string; count: number; samples: string[] }>();
+  for (const { outcome, reason, key } of subjects) {
+    if (outcome !== 'not_checked' && outcome !== 'cannot_cover') continue;
+    const id = JSON.stringify([outcome, reason]);
+    const group = groups.get(id) ?? { outcome, reason, count: 0, samples: [] };
+    group.count++;
+    if (group.samples.length < GROUP_SAMPLES) group.samples.push(key);
+    groups.set(id, group);
+  }
+  return [...groups.values()].sort(
+    (a, b) => b.count - a.count || compareText(a.outcome, b.outcome) || compareText(a.reason, b.reason),
+  );
+}
+
+function compareText(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}

@@ -1,0 +1,86 @@
+import type { AbsenceResult } from './absence.ts';
+import { absenceSignalOf, RunbookAbsenceSignal, readAbsence } from './absence.ts';
+
+/** Options of one inner call. */
+export interface ToolDispatchCallOptions {
+  /** Aborts the inner tool; the run's own signal is used when it is left out. */
+  readonly signal?: AbortSignal;
+  /** Let an absence come back as a result instead of ending the run; the call site then states the gap itself. */
+  readonly allowAbsent?: boolean;
+}
+
+/** The tools as a procedure's stages see them. */
+export interface ToolDispatch {
+  /** Whether a tool of this name is registered. */
+  has(name: string): boolean;
+  /** Executes the registered tool and returns its result exactly as it returned it. */
+  call(name: string, args?: unknown, options?: ToolDispatchCallOptions): Promise<unknown>;
+}
+
+/** One inner call, as it went. `result` is there unless the call failed. */
+export interface InnerCallRecord {
+  readonly tool: string;
+  readonly outcome: 'ok' | 'absent' | 'error';
+  readonly result?: unknown;
+}
+
+/** A dispatch that writes down every call made through it. */
+export interface RecordedDispatch {
+  readonly tools: ToolDispatch;
+  readonly records: readonly InnerCallRecord[];
+}
+
+/**
+ * Wraps delivered tools so that every call is recorded, and an absence ends the run unless the call allowed it.
+ *
+ * @param delivered the tools of this run, or undefined when none were delivered: every call then refuses by name
+ * @param name the runbook's name, for the refusal
+ */
+export function recordingDispatch(delivered: ToolDispatch | undefined, name: string): RecordedDispatch {
+  const records: InnerCallRecord[] = [];
+  const tools: ToolDispatch = {
+    has: (tool) => delivered?.has(tool) ?? false,
+    async call(tool, args, options) {
+      if (delivered === undefined) {
+        records.push({ tool, outcome: 'error' });
+        throw new Error(`runbook '${name}' called the tool '${tool}', but this run was given no tools`);
+      }
+      let result: unknown;
+      try {
+        result = await delivered.call(tool, args, options);
+      } catch (error) {
+        const absence = absenceSignalOf(error);
+        records.push(
+          absence === undefined ? { tool, outcome: 'error' } : { tool, outcome: 'absent', result: absence.absence },
+        );
+        if (absence !== undefined && options?.allowAbsent === true) return absence.absence;
+        throw error;
+      }
+      const absence = readAbsence(result);
+      if (absence === undefined) {
+        records.push({ tool, outcome: 'ok', result });
+        return result;
+      }
+      records.push({ tool, outcome: 'absent', result });
+      if (options?.allowAbsent === true) return result;
+      throw new RunbookAbsenceSignal(tool, result as AbsenceResult);
+    },
+  };
+  return { tools, records };
+}
+
+/**
+ * The dispatch a procedure is probed with at definition, to read its chart's contract: it has no tools, and a call
+ * refuses and says why.
+ */
+export function probeDispatch(name: string): ToolDispatch {
+  return {
+    has: () => false,
+    call: (tool) =>
+      Promise.reject(
+        new Error(
+          `runbook '${name}' called the tool '${tool}' while it was being defined; call tools inside a stage, not in the procedure itself`,
+        ),
+      ),
+  };
+}

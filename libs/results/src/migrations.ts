@@ -1,0 +1,21 @@
+import { readFile } from 'node:fs/promises';
+
+/** One step of the schema. Steps are numbered without gaps and never edited once they are released. */
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  /**
+   * True when builds that do not know this step cannot work on the result. Expand first, contract later: a step that
+   * only adds is not breaking, and one that takes away comes a release after the code stopped using it.
+   */
+  readonly breaking: boolean;
+  readonly sql: () => Promise<string>;
+}
+
+/** All steps that this build knows, in order. */
+export const MIGRATIONS: readonly Migration[] = [migration(1, 'foundation', true)];
+
+function migration(version: number, name: string, breaking: boolean): Migration {
+  const file = new URL(`./migrations/${String(version).padStart(4, '0')}_${name}.sql`, import.meta.url);
+  return { version, name, breaking, sql: () => readFile(file, 'utf8') };
+}

@@ -1,0 +1,52 @@
+/** Sessions: rows, owned by an API key and chosen by name (DESIGN decision 16). */
+
+import { randomUUID } from 'node:crypto';
+import type { Queryable } from './database.ts';
+
+export interface SessionRecord {
+  readonly id: string;
+  readonly tenant: string;
+  readonly ownerKeyId: string;
+  readonly name: string;
+  readonly createdAt: Date;
+}
+
+/** How a caller names a session: by its id, or by its owner and name. */
+export type SessionChoice = { readonly id: string } | { readonly keyId: string; readonly name: string };
+
+const SESSION_COLUMNS = 'id, tenant, owner_key_id as "ownerKeyId", name, created_at as "createdAt"';
+
+/** The key's session of that name, made when it is not there. */
+export async function ensureSession(
+  db: Queryable,
+  input: { tenant: string; keyId: string; name: string; id?: string; now?: Date },
+): Promise<SessionRecord> {
+  const { tenant, keyId, name } = input;
+  const found = await findSession(db, tenant, { keyId, name });
+  if (found !== undefined) return found;
+  await db.query(
+    `insert into muster.sessions (id, tenant, owner_key_id, name, created_at) values ($1, $2, $3, $4, $5)
+      on conflict (tenant, owner_key_id, name) do nothing`,
+    [input.id ?? randomUUID(), tenant, keyId, name, input.now ?? new Date()],
+  );
+  return (await findSession(db, tenant, { keyId, name }))!;
+}
+
+/** The session, or undefined when this tenant has none such. */
+export async function findSession(
+  db: Queryable,
+  tenant: string,
+  choice: SessionChoice,
+): Promise<SessionRecord | undefined> {
+  const { rows } =
+    'id' in choice
+      ? await db.query<SessionRecord>(
+          `select ${SESSION_COLUMNS} from muster.sessions where tenant = $1 and id = $2`,
+          [tenant, choice.id],
+        )
+      : await db.query<SessionRecord>(
+          `select ${SESSION_COLUMNS} from muster.sessions where tenant = $1 and owner_key_id = $2 and name = $3`,
+          [tenant, choice.keyId, choice.name],
+        );
+  return rows[0];
+}
