@@ -8,7 +8,8 @@
 
 /** What each code means. README.md carries the same table; a test compares the two. */
 export const ERROR_CODES = Object.freeze({
-  artifact_too_large: 'the payload is over the store’s maxBytes; the error carries measuredBytes and maxBytes',
+  artifact_too_large:
+    'the payload is over the option maxBytes of the store; the error carries measuredBytes and maxBytes',
   artifact_integrity: 'the stored bytes are not the ones that were put; no bytes are handed out as good',
   artifact_invalid: 'the call is malformed: scope, ref, metadata, payload, range, cursor or limit',
   artifact_parent_unknown: 'a parent ref does not resolve in the scope of the put',
@@ -87,9 +88,13 @@ export class ArtifactStoreUnavailableError extends ArtifactError {
   constructor(operation: string, place: string, cause: unknown) {
     const { reason, attempts } = describeFailure(cause);
     const tries = attempts > 1 ? ` after ${attempts} attempts` : '';
-    super('artifact_store_unavailable', `artifact store unavailable: ${operation} on ${place} failed${tries}: ${reason}`, {
-      cause,
-    });
+    super(
+      'artifact_store_unavailable',
+      `artifact store unavailable: ${operation} on ${place} failed${tries}: ${reason}`,
+      {
+        cause,
+      },
+    );
     this.operation = operation;
     this.place = place;
     this.reason = reason;
@@ -106,6 +111,6 @@ function describeFailure(cause: unknown): { reason: string; attempts: number } {
   const status = $metadata?.httpStatusCode;
   const plainName = name === 'Error' || name === 'Unknown' ? undefined : name;
   const named = [code, plainName].find((word) => typeof word === 'string' && /^[\w.-]{1,60}$/.test(word));
-  const reason = named === undefined ? 'unexpected failure' : String(named);
-  return { reason: status ? `${reason} (HTTP ${status})` : reason, attempts: $metadata?.attempts ?? 1 };
+  const parts = [named, status === undefined ? undefined : `HTTP ${status}`].filter((part) => part !== undefined);
+  return { reason: parts.join(', ') || 'unexpected failure', attempts: $metadata?.attempts ?? 1 };
 }

@@ -38,7 +38,9 @@ function encodeJson(data: unknown): string {
     text = JSON.stringify(data, refuseLossyValue);
   } catch (error) {
     if (error instanceof ArtifactInvalidError) throw error;
-    throw new ArtifactInvalidError('data is neither text nor bytes nor JSON: it cannot be serialised', { cause: error });
+    throw new ArtifactInvalidError('data is neither text nor bytes nor JSON: it cannot be serialised', {
+      cause: error,
+    });
   }
   if (text === undefined) throw new ArtifactInvalidError(`data is neither text nor bytes nor JSON: ${typeof data}`);
   return text;
@@ -46,7 +48,8 @@ function encodeJson(data: unknown): string {
 
 /** JSON.stringify turns these into null, {} or nothing; the put says so instead. */
 function refuseLossyValue(this: unknown, _key: string, value: unknown): unknown {
-  if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint') throw notJson(typeof value);
+  if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint')
+    throw notJson(typeof value);
   if (typeof value === 'number' && !Number.isFinite(value)) throw notJson(String(value));
   if (value === undefined && Array.isArray(this)) throw notJson('undefined in an array');
   if (typeof value === 'object' && value !== null && holdsMoreThanJson(value)) throw notJson(value.constructor.name);

@@ -36,7 +36,8 @@ export function checkedStream(body: OutgoingBody, checks: StreamChecks): Readabl
 
   const verifyEnd = () => {
     if (seen !== checks.expectedBytes) throw damaged(checks, `${seen} bytes came of ${checks.expectedBytes}`);
-    if (hash !== undefined && `sha-256:${hash.digest('hex')}` !== checks.digest) throw damaged(checks, 'its digest differs');
+    if (hash !== undefined && `sha-256:${hash.digest('hex')}` !== checks.digest)
+      throw damaged(checks, 'its digest differs');
   };
 
   /** The next chunk that holds anything, or undefined after a good end. */

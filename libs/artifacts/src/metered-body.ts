@@ -65,7 +65,8 @@ export class MeteredBody implements IncomingBody {
   }
 
   #measure(chunk: unknown): void {
-    if (!(chunk instanceof Uint8Array)) throw new ArtifactInvalidError('the source gave a chunk that is not a Uint8Array');
+    if (!(chunk instanceof Uint8Array))
+      throw new ArtifactInvalidError('the source gave a chunk that is not a Uint8Array');
     this.#bytes += chunk.length;
     const { maxBytes, declaredBytes } = this.#options;
     if (this.#bytes > maxBytes) throw new ArtifactTooLargeError({ bytes: this.#bytes, how: 'at least' }, maxBytes);

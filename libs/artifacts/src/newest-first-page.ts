@@ -17,13 +17,14 @@ export interface KeyPage {
   readonly cursor?: string;
 }
 
-/** Picks the page after `cursor`. @throws ArtifactInvalidError for a limit or cursor that is none */
+/** Picks the page of the keys under `prefix` after `cursor`. @throws ArtifactInvalidError for a limit or cursor that is none */
 export async function pickNewestFirst(
   listing: AsyncIterable<ListedObject>,
+  prefix: string,
   options: { cursor?: string; limit?: number },
 ): Promise<KeyPage> {
   const limit = readLimit(options.limit);
-  const after = options.cursor === undefined ? undefined : readCursor(options.cursor);
+  const after = options.cursor === undefined ? undefined : readCursor(options.cursor, prefix);
   let best: ListedObject[] = [];
   for await (const object of listing) {
     if (after !== undefined && compare(object, after) <= 0) continue;
@@ -33,7 +34,7 @@ export async function pickNewestFirst(
   best.sort(compare);
   const objects = best.slice(0, limit);
   const last = objects.at(-1);
-  return best.length > limit && last !== undefined ? { objects, cursor: writeCursor(last) } : { objects };
+  return best.length > limit && last !== undefined ? { objects, cursor: writeCursor(last, prefix) } : { objects };
 }
 
 function compare(a: ListedObject, b: ListedObject): number {
@@ -49,14 +50,15 @@ function readLimit(limit: number | undefined): number {
   return limit;
 }
 
-function writeCursor(object: ListedObject): string {
-  return Buffer.from(JSON.stringify([object.writtenAt, object.key])).toString('base64url');
+/** A cursor names the last ref of a page, without the scope: that comes with the next call. */
+function writeCursor(object: ListedObject, prefix: string): string {
+  return Buffer.from(JSON.stringify([object.writtenAt, object.key.slice(prefix.length)])).toString('base64url');
 }
 
-function readCursor(cursor: string): ListedObject {
+function readCursor(cursor: string, prefix: string): ListedObject {
   try {
-    const [writtenAt, key] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
-    if (Number.isFinite(writtenAt) && typeof key === 'string') return { writtenAt, key };
+    const [writtenAt, name] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
+    if (Number.isFinite(writtenAt) && typeof name === 'string') return { writtenAt, key: prefix + name };
   } catch {
     // Falls through to the one refusal.
   }

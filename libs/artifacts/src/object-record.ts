@@ -18,7 +18,8 @@ const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(\s*;[\x20-\x7e]*)?$/;
 /** Checks what a put says and makes its record. @throws ArtifactInvalidError */
 export function buildRecord(input: PutArtifactDetails, encoding: PayloadEncoding, createdAt: number): ObjectRecord {
   if (typeof input !== 'object' || input === null) throw new ArtifactInvalidError('a put needs an input object');
-  if (input.ref !== undefined && !isArtifactRef(input.ref)) throw new ArtifactInvalidError('ref is not an artifact ref');
+  if (input.ref !== undefined && !isArtifactRef(input.ref))
+    throw new ArtifactInvalidError('ref is not an artifact ref');
   if (input.digest !== undefined && input.digest !== 'sha-256') {
     throw new ArtifactInvalidError("digest must be 'sha-256' or absent");
   }

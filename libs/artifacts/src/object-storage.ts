@@ -1,11 +1,12 @@
 /**
  * The small port under a store: bytes and a record under a key. An adapter carries the technology and nothing else;
- * scopes, refs, limits, digests, expiry and parents are the driver's (`ported-artifact-store.ts`).
+ * scopes, refs, limits, digests, expiry and parents are the driver's (`object-artifact-store.ts`).
  *
  * Keys are path segments of `a-z A-Z 0-9 - _` joined by `/`; the last one is the ref.
  */
-import type { ArtifactMeta } from './artifact-store.ts';
+
 import type { PayloadEncoding } from './artifact-payload.ts';
+import type { ArtifactMeta } from './artifact-store.ts';
 
 /** What is known before the first byte. */
 export interface ObjectRecord extends Omit<ArtifactMeta, 'bytes' | 'digest'> {
@@ -40,7 +41,7 @@ export interface OutgoingBody {
 
 export interface ListedObject {
   readonly key: string;
-  /** Unix milliseconds. */
+  /** When it was written, by the storage's own clock: Unix milliseconds, or any number that grows with time. */
   readonly writtenAt: number;
 }
 

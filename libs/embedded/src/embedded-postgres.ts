@@ -33,6 +33,8 @@ const SETTINGS: Readonly<Record<string, string>> = {
   log_timezone: 'UTC',
   log_checkpoints: 'off',
 };
+/** Where root keeps a copy of the binaries when the account cannot reach them; only root writes there. */
+const ROOT_COPIES = '/var/lib/muster';
 const READY = 'database system is ready to accept connections';
 const PORT_TAKEN = 'could not bind IPv4 address';
 const PORT_ATTEMPTS = 5;
@@ -81,7 +83,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const lock = await acquireInstanceLock(directory);
   try {
     const account = await postgresAccount(data);
-    const binaries = await postgresBinaries({ account, copies: directory });
+    const binaries = await postgresBinaries({ account, copies: account === undefined ? directory : ROOT_COPIES });
     const password = await clusterPassword(directory);
     const orphan = await stopOrphanPostmaster(data);
     if (orphan !== undefined) options.logger?.warn(`stopped a PostgreSQL left by an earlier start (process ${orphan})`);

@@ -7,16 +7,14 @@
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cp, mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { basename, dirname, join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { EmbeddedError } from './embedded-error.ts';
 import type { PostgresAccount } from './postgres-account.ts';
 
 const WAY_OUT = 'set DATABASE_URL to a PostgreSQL of yours';
-/** Where root keeps a copy that every account may read; only root writes there. */
-const ROOT_COPIES = '/var/lib/muster';
 
 /** Paths of the programs. */
 export interface PostgresBinaries {
@@ -27,22 +25,26 @@ export interface PostgresBinaries {
 /**
  * Finds the binaries and makes sure that they run.
  *
- * @param options.copies where a copy may be put when they do not run where they are and this process is not root.
+ * @param options.copies where a copy is put when they do not run where they are.
+ * @param options.installed where they are; default is the package for this platform.
  * @throws EmbeddedError `embedded_binaries_missing` on a platform without binaries, `embedded_binaries_unusable` when
  * they do not start here.
  */
 export async function postgresBinaries(options: {
   account: PostgresAccount | undefined;
   copies: string;
+  installed?: string;
 }): Promise<PostgresBinaries> {
-  const { account } = options;
-  const installed = nativeDirectory();
+  const { account, installed = nativeDirectory() } = options;
   if ((await whyNotRunnable(installed, account)) === undefined) return binariesIn(installed);
   await addMissingLinks(installed).catch(() => undefined);
   if ((await whyNotRunnable(installed, account)) === undefined) return binariesIn(installed);
-  const copied = await copyOnce(installed, account === undefined ? options.copies : ROOT_COPIES);
-  const reason = await whyNotRunnable(copied, account);
-  if (reason === undefined) return binariesIn(copied);
+  const copy = await copyPath(installed, options.copies);
+  if ((await whyNotRunnable(copy, account)) === undefined) return binariesIn(copy);
+  await makeCopy(installed, copy);
+  const reason = await whyNotRunnable(copy, account);
+  if (reason === undefined) return binariesIn(copy);
+  await rm(copy, { recursive: true, force: true });
   throw new EmbeddedError(
     'embedded_binaries_unusable',
     `the embedded PostgreSQL does not start on this machine (${reason}); ${WAY_OUT}`,
@@ -90,24 +92,33 @@ async function addMissingLinks(directory: string): Promise<void> {
   }
 }
 
-/** Copies the folder once; a copy is complete when it has its final name. */
-async function copyOnce(from: string, parent: string): Promise<string> {
-  const version = await packageVersion(from);
-  const target = join(parent, `postgres-${version}-${createHash('sha256').update(from).digest('hex').slice(0, 8)}`);
-  await mkdir(parent, { recursive: true, mode: 0o755 });
+/** One copy for each place they were installed in and each version. */
+async function copyPath(installed: string, copies: string): Promise<string> {
+  const manifest = await readFile(join(installed, '..', 'package.json'), 'utf8').catch(() => '{}');
+  const { version = 'unknown' } = JSON.parse(manifest) as { version?: string };
+  return join(copies, `postgres-${version}-${createHash('sha256').update(installed).digest('hex').slice(0, 8)}`);
+}
+
+/** A copy has its final name only when it is complete, and everybody may read it whatever the umask is. */
+async function makeCopy(from: string, target: string): Promise<void> {
+  await mkdir(dirname(target), { recursive: true, mode: 0o755 });
   const aside = await mkdtemp(`${target}.`);
   try {
-    await cp(from, join(aside, basename(from)), { recursive: true, verbatimSymlinks: true });
-    await addMissingLinks(join(aside, basename(from)));
+    await cp(from, join(aside, 'native'), { recursive: true, verbatimSymlinks: true });
+    await addMissingLinks(join(aside, 'native')).catch(() => undefined);
+    await makeReadable(join(aside, 'native'));
     await rm(target, { recursive: true, force: true });
-    await rename(join(aside, basename(from)), target);
+    await rename(join(aside, 'native'), target);
   } finally {
     await rm(aside, { recursive: true, force: true });
   }
-  return target;
 }
 
-async function packageVersion(native: string): Promise<string> {
-  const manifest = JSON.parse(await readFile(join(native, '..', 'package.json'), 'utf8')) as { version: string };
-  return manifest.version;
+async function makeReadable(directory: string): Promise<void> {
+  await chmod(directory, 0o755);
+  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isDirectory() || path.startsWith(join(directory, 'bin'))) await chmod(path, 0o755);
+    else if (entry.isFile()) await chmod(path, 0o644);
+  }
 }

@@ -144,9 +144,12 @@ function projection(parts: EnvelopeParts): Record<string, unknown> {
 }
 
 function bridgeLedger(parts: EnvelopeParts, verdictShaped: boolean): Ledger {
-  const checked: CoverageEntry[] = [
-    { what: `the procedure '${parts.chartName}': ${parts.steps} step(s) recorded under ${ruleSet(parts.rules)}` },
-  ];
+  const checked: CoverageEntry[] = [];
+  // A run that was stopped before its first step has checked nothing by its procedure.
+  if (parts.steps > 0) {
+    const what = `the procedure '${parts.chartName}': ${parts.steps} step(s) recorded under ${ruleSet(parts.rules)}`;
+    checked.push({ what });
+  }
   const { declined } = parts.rows;
   const notChecked: CoverageEntry[] = [];
   if (verdictShaped && declined > 0) {

@@ -42,6 +42,13 @@ export interface OpenGroup {
   readonly samples: readonly string[];
 }
 
+/** The groups in the order of their first subjects; what is over the limit is counted. */
+export interface OpenGroups {
+  readonly groups: readonly OpenGroup[];
+  readonly restGroups: number;
+  readonly restSubjects: number;
+}
+
 /** What collect composes from. `plan` is absent when the run was stopped before it had one. */
 export interface FleetResults {
   readonly plan?: Omit<FleetPlan, 'walk'>;
@@ -49,13 +56,13 @@ export interface FleetResults {
   readonly totals: FleetTotals;
   /** The first rows in the order of the answer, at least `maxRows` of them when there are so many. */
   readonly head: readonly RowSource[];
-  readonly groups: readonly OpenGroup[];
+  readonly open: OpenGroups;
   /** The run's walk in order: plan, then the subjects. Read only as far as the cap needs. */
   readonly walk: () => AsyncIterable<readonly WalkRow[]>;
   /** Said in the ledger when the run was stopped early. */
   readonly stopped?: CoverageEntry;
-  /** What follows the standing sentence of the walk's note (where the segments are). */
-  readonly walkNote?: string;
+  /** Where the walks of single subjects are listed. */
+  readonly manifestRef?: string;
 }
 
 /** The order of rows in a fleet's answer. */
@@ -103,7 +110,8 @@ export async function collectFleet(
   const rows = await takeRows(results.walk(), collected.walk, cap, walkCounts.rows <= cap);
   const walk = projectRows(rows, walkCounts, cap);
   const facts = { toolName: runbook.name, toolCallId: call.toolCallId, runId: call.runId };
-  const descriptor = { ...(await mintWalk(call.artifacts, walk, facts, results.walkNote)), ...plan?.recording };
+  const manifest = results.manifestRef === undefined ? {} : { manifest_ref: results.manifestRef };
+  const descriptor = { ...(await mintWalk(call.artifacts, walk, facts)), ...plan?.recording, ...manifest };
   const heard = [planned?.heard, totals.heard, own?.heard].filter((labels) => labels !== undefined).reduce(mergeHeard);
   const stamp = planned?.stamp ?? totals.stamp?.value ?? own?.stamp;
   const body = composeEnvelope({
@@ -180,11 +188,15 @@ function runLedger(results: FleetResults): Ledger {
   const notChecked: CoverageEntry[] = [];
   const cannotCover: CoverageEntry[] = [];
   if (results.stopped !== undefined) notChecked.push(results.stopped);
-  for (const group of results.groups) {
+  for (const group of results.open.groups) {
     const more = group.count - group.samples.length;
     const rest = more > 0 ? ` and ${more} more` : '';
     const entry = { what: `${group.count} subject(s): ${group.samples.join(', ')}${rest}`, why: group.reason };
     (group.outcome === 'not_checked' ? notChecked : cannotCover).push(entry);
+  }
+  if (results.open.restGroups > 0) {
+    const what = `${results.open.restSubjects} further subject(s), for ${results.open.restGroups} other reason(s)`;
+    notChecked.push({ what, why: 'an answer lists a bounded number of reasons; the rows name them all' });
   }
   const duplicates = results.plan?.duplicates;
   if (duplicates !== undefined && duplicates.count > 0) {

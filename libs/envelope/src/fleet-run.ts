@@ -5,7 +5,7 @@
 import type { Answer } from './answer.ts';
 import type { FleetRunbook } from './define-runbook.ts';
 import { type AssessedSubject, createAssessor } from './fleet-assess.ts';
-import { collectFleet, maxRowsOf, type OpenGroup, STANDING_ORDER } from './fleet-collect.ts';
+import { collectFleet, maxRowsOf, type OpenGroup, type OpenGroups, STANDING_ORDER } from './fleet-collect.ts';
 import { type PlannedSubject, planFleet } from './fleet-plan.ts';
 import { totalSubjects } from './fleet-totals.ts';
 import type { RunCall } from './procedure-run.ts';
@@ -13,6 +13,8 @@ import type { RunArgs, SubjectCounts } from './runbook.ts';
 
 /** How many keys a group of open subjects names. */
 export const GROUP_SAMPLES = 5;
+/** How many groups of open subjects an answer lists. */
+export const MAX_GROUPS = 200;
 
 export interface FleetOutcome {
   readonly answer: Answer;
@@ -46,7 +48,7 @@ export async function runFleet(
     counts: countSubjects(subjects),
     totals: totalSubjects(subjects),
     head: headOf(subjects, maxRowsOf(runbook)),
-    groups: groupOpen(subjects),
+    open: groupOpen(subjects),
     walk: async function* () {
       yield walk;
       for (const subject of subjects) yield subject.walk;
@@ -72,22 +74,22 @@ function headOf(subjects: readonly AssessedSubject[], limit: number): AssessedSu
   );
 }
 
-/** Groups come by count, the largest first, then by outcome and reason. */
-function groupOpen(subjects: readonly AssessedSubject[]): OpenGroup[] {
-  const groups = new Map<string, { outcome: OpenGroup['outcome']; reason: string; count: number; samples: string[] }>();
-  for (const { outcome, reason, key } of subjects) {
+/** Groups come in the order of their first subjects, at most {@link MAX_GROUPS}; the rest is counted. */
+function groupOpen(subjects: readonly AssessedSubject[]): OpenGroups {
+  const groups = new Map<string, OpenGroup & { count: number; samples: string[] }>();
+  for (const { outcome, reasonCode, reason, key } of subjects) {
     if (outcome !== 'not_checked' && outcome !== 'cannot_cover') continue;
-    const id = JSON.stringify([outcome, reason]);
+    const id = JSON.stringify([outcome, reasonCode, reason]);
     const group = groups.get(id) ?? { outcome, reason, count: 0, samples: [] };
     group.count++;
     if (group.samples.length < GROUP_SAMPLES) group.samples.push(key);
     groups.set(id, group);
   }
-  return [...groups.values()].sort(
-    (a, b) => b.count - a.count || compareText(a.outcome, b.outcome) || compareText(a.reason, b.reason),
-  );
-}
-
-function compareText(left: string, right: string): number {
-  return left < right ? -1 : left > right ? 1 : 0;
+  const all = [...groups.values()];
+  const rest = all.slice(MAX_GROUPS);
+  return {
+    groups: all.slice(0, MAX_GROUPS),
+    restGroups: rest.length,
+    restSubjects: rest.reduce((sum, group) => sum + group.count, 0),
+  };
 }

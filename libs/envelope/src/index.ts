@@ -43,13 +43,14 @@ export {
   fleetRow,
   maxRowsOf,
   type OpenGroup,
+  type OpenGroups,
   type RowSource,
   STANDING_ORDER,
 } from './fleet-collect.ts';
 export { type FleetPlan, type PlannedSubject, type PlanOutcome, planFleet } from './fleet-plan.ts';
-export { countSubjects, type FleetOutcome, GROUP_SAMPLES, runFleet } from './fleet-run.ts';
+export { countSubjects, type FleetOutcome, GROUP_SAMPLES, MAX_GROUPS, runFleet } from './fleet-run.ts';
 export { type FleetTotals, mergeTotals, NO_TOTALS, totalSubjects } from './fleet-totals.ts';
-export { type ProcedureOutcome, type RunCall, runProcedure } from './procedure-run.ts';
+export { answerStopped, type ProcedureOutcome, type RunCall, runProcedure } from './procedure-run.ts';
 export { ChartTimeoutError, type Timers } from './run-chart.ts';
 export type {
   AssessArgs,
@@ -96,7 +97,7 @@ export {
   type VerdictRow,
   verdictRowsOf,
 } from './verdict-rows.ts';
-export { DEFAULT_WALK_CAP, type ProjectedWalk, projectWalk, type WalkRow } from './walk.ts';
+export { countWalk, DEFAULT_WALK_CAP, type ProjectedWalk, projectWalk, type WalkRow } from './walk.ts';
 export {
   CHART_WALK_ARTIFACT_KIND,
   chartWalkPutInput,

@@ -6,7 +6,8 @@ import type { RedactionPolicy } from 'footprintjs';
 import { absenceSignalOf } from './absence.ts';
 import { type Answer, RunFailure } from './answer.ts';
 import { summariseChart } from './chart-summary.ts';
-import { composeEnvelope, countDeclined, isVerdictKind } from './envelope.ts';
+import { EMPTY_LEDGER } from './coverage.ts';
+import { composeEnvelope, countDeclined, isVerdictKind, type RunbookEnvelope } from './envelope.ts';
 import { runChart, type Timers } from './run-chart.ts';
 import type {
   RunbookPresentation,
@@ -112,4 +113,23 @@ export async function runProcedure(
     walk: descriptor,
   });
   return { answer: { kind: 'envelope', body }, rows };
+}
+
+/** The answer of a bounded run that was stopped: nothing was assessed, and why. */
+export async function answerStopped(runbook: BoundedRunbook, call: RunCall, why: string): Promise<RunbookEnvelope> {
+  const facts = { toolName: runbook.name, toolCallId: call.toolCallId, runId: call.runId };
+  return composeEnvelope({
+    toolName: runbook.name,
+    toolCallId: call.toolCallId,
+    chartName: runbook.name,
+    resultKind: runbook.resultKind,
+    rules: runbook.rules,
+    presentation: runbook.presentation,
+    steps: 0,
+    innerLedger: EMPTY_LEDGER,
+    ownLedger: { ...EMPTY_LEDGER, notChecked: [{ what: `the procedure '${runbook.name}' as a whole`, why }] },
+    report: undefined,
+    rows: { shown: [], total: 0, declined: 0 },
+    walk: await mintWalk(call.artifacts, projectWalk([], DEFAULT_WALK_CAP), facts),
+  });
 }

@@ -31,6 +31,8 @@ export interface WalkDescriptor {
   readonly recording_kind?: typeof RECORDING_ARTIFACT_KIND;
   readonly recording_bytes?: number;
   readonly recording_note?: string;
+  /** A fleet's own: the artifact that lists where each subject's walk lies. */
+  readonly manifest_ref?: string;
 }
 
 /** The recording's part of the descriptor. */
@@ -59,12 +61,11 @@ export function recordingPutInput(recording: unknown, facts: MintFacts = {}): Mi
   return putInput(RECORDING_ARTIFACT_KIND, recording, label, facts);
 }
 
-/** Mints the walk and describes it. `extra` is said after the standing sentence of the note. */
+/** Mints the walk and describes it. */
 export async function mintWalk(
   sink: ArtifactSink | undefined,
   walk: ProjectedWalk,
   facts: MintFacts,
-  extra = '',
 ): Promise<WalkDescriptor> {
   const counters = {
     rows: walk.shown,
@@ -77,12 +78,12 @@ export async function mintWalk(
   };
   const describeGap = (why: string): WalkDescriptor => ({
     ...counters,
-    note: `${why} The counters speak of the walk as it was recorded.${extra}`,
+    note: `${why} The counters speak of the walk as it was recorded.`,
   });
   if (sink === undefined) return describeGap('There is no ticket: this run was given no artifact store.');
   try {
     const { ref } = await sink.put(chartWalkPutInput(walk.rows, facts));
-    return { ref, kind: CHART_WALK_ARTIFACT_KIND, ...counters, note: `${walkNote(walk)}${extra}` };
+    return { ref, kind: CHART_WALK_ARTIFACT_KIND, ...counters, note: walkNote(walk) };
   } catch (error) {
     return describeGap(`There is no ticket: the walk could not be stored (${errorIdentity(error)}).`);
   }

@@ -58,10 +58,7 @@ export async function noteApiKeyUse(db: Queryable, id: string, now: Date = new D
 }
 
 /** Revokes a key of this tenant. False when there is none, or it is revoked already. */
-export async function revokeApiKey(
-  db: Queryable,
-  input: { tenant: string; id: string; now?: Date },
-): Promise<boolean> {
+export async function revokeApiKey(db: Queryable, input: { tenant: string; id: string; now?: Date }): Promise<boolean> {
   const { rowCount } = await db.query(
     'update muster.api_keys set revoked_at = $3 where tenant = $1 and id = $2 and revoked_at is null',
     [input.tenant, input.id, input.now ?? new Date()],

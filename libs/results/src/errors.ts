@@ -57,7 +57,10 @@ export class SettlementInvalidError extends ResultsError {
 /** An artifact to be committed was not staged by this attempt, or has been swept since. */
 export class ArtifactNotStagedError extends ResultsError {
   constructor(expected: number, found: number) {
-    super('artifact_not_staged', `${expected} artifacts were to be committed, but this attempt has ${found} of them staged`);
+    super(
+      'artifact_not_staged',
+      `${expected} artifacts were to be committed, but this attempt has ${found} of them staged`,
+    );
   }
 }
 
@@ -75,7 +78,10 @@ export class StatementRefusedError extends ResultsError {
 
   constructor(sqlState: string, constraint: string | undefined, message: string | undefined) {
     const parts = [`SQLSTATE ${sqlState}`, ...(constraint === undefined ? [] : [`constraint ${constraint}`])];
-    super('statement_refused', `the results store refused a statement (${parts.join(', ')})${message ? `: ${message}` : ''}`);
+    super(
+      'statement_refused',
+      `the results store refused a statement (${parts.join(', ')})${message ? `: ${message}` : ''}`,
+    );
     this.sqlState = sqlState;
     this.constraint = constraint;
   }

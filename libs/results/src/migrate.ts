@@ -93,12 +93,10 @@ async function applyMigration(connection: Queryable, migration: Migration, now: 
   try {
     await connection.transaction(async (tx) => {
       await tx.query(sql);
-      await tx.query('insert into muster.schema_versions (version, name, breaking, applied_at) values ($1, $2, $3, $4)', [
-        migration.version,
-        migration.name,
-        migration.breaking,
-        now,
-      ]);
+      await tx.query(
+        'insert into muster.schema_versions (version, name, breaking, applied_at) values ($1, $2, $3, $4)',
+        [migration.version, migration.name, migration.breaking, now],
+      );
     });
   } catch (error) {
     throw new MigrationFailedError(migration.version, migration.name, error);

@@ -37,7 +37,7 @@ export interface RunRecord {
   /** Rises with every change of status and every entry of the history. */
   readonly revision: number;
   readonly fence: number;
-  /** Claims that were not handed back in good order. */
+  /** Claims in this phase that were not handed back in good order: what died on it. */
   readonly starts: number;
   readonly dispatchNo: number;
   readonly dispatchedAt: Date | null;

@@ -70,10 +70,9 @@ export async function runInScope(
 
 /** The run under its row lock. `no key update`, because settlements' foreign keys must not wait for it. */
 export async function lockRun(tx: Tx, runId: string): Promise<RunRecord | undefined> {
-  const { rows } = await tx.query<RunRecord>(
-    `select ${RUN_COLUMNS} from muster.runs where id = $1 for no key update`,
-    [runId],
-  );
+  const { rows } = await tx.query<RunRecord>(`select ${RUN_COLUMNS} from muster.runs where id = $1 for no key update`, [
+    runId,
+  ]);
   return rows[0];
 }
 

@@ -40,10 +40,10 @@ export async function findSession(
 ): Promise<SessionRecord | undefined> {
   const { rows } =
     'id' in choice
-      ? await db.query<SessionRecord>(
-          `select ${SESSION_COLUMNS} from muster.sessions where tenant = $1 and id = $2`,
-          [tenant, choice.id],
-        )
+      ? await db.query<SessionRecord>(`select ${SESSION_COLUMNS} from muster.sessions where tenant = $1 and id = $2`, [
+          tenant,
+          choice.id,
+        ])
       : await db.query<SessionRecord>(
           `select ${SESSION_COLUMNS} from muster.sessions where tenant = $1 and owner_key_id = $2 and name = $3`,
           [tenant, choice.keyId, choice.name],

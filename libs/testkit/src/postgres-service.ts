@@ -1,7 +1,5 @@
 /** The PostgreSQL of a test run. Each asker gets a fresh database on it. */
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '@muster/embedded';
 import pg from 'pg';
@@ -19,14 +17,18 @@ interface PostgresServer {
   stop(): Promise<void>;
 }
 
-/** From the environment, from a container, or embedded: the first that can be had. */
-export async function startPostgresService(env: NodeJS.ProcessEnv = process.env): Promise<SharedService<{ url: string }>> {
-  const server = givenServer(env) ?? (await containerServer(env)) ?? (await embeddedServer());
-  const admin = new pg.Client({ connectionString: server.url });
+/** From the environment, from a container, or embedded with its data in the folder: the first that can be had. */
+export async function startPostgresService(
+  folder: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<SharedService<{ url: string }>> {
+  const server = givenServer(env) ?? (await containerServer(env)) ?? (await embeddedServer(folder));
+  const admin = new pg.Pool({ connectionString: server.url, max: 4 });
   admin.on('error', (error) => console.error(`testkit: PostgreSQL went away: ${error.message}`));
   try {
-    await admin.connect();
+    await admin.query('select 1');
   } catch (error) {
+    await admin.end();
     await server.stop();
     throw new Error(`PostgreSQL does not answer: ${(error as Error).message}`);
   }
@@ -39,7 +41,7 @@ export async function startPostgresService(env: NodeJS.ProcessEnv = process.env)
   };
 }
 
-async function lendDatabase(admin: pg.Client, serverUrl: string): Promise<Loan<{ url: string }>> {
+async function lendDatabase(admin: pg.Pool, serverUrl: string): Promise<Loan<{ url: string }>> {
   const name = `muster_test_${randomBytes(8).toString('hex')}`;
   await admin.query(`create database ${name} template template0`);
   const url = new URL(serverUrl);
@@ -77,21 +79,7 @@ async function containerServer(env: NodeJS.ProcessEnv): Promise<PostgresServer |
   return { url: `postgres://postgres:${password}@${host}:${port}/postgres`, stop };
 }
 
-async function embeddedServer(): Promise<PostgresServer> {
-  const directory = await mkdtemp(join(tmpdir(), 'muster-test-postgres-'));
-  const discard = () => rm(directory, { recursive: true, force: true });
-  try {
-    const settings = { ...THROWAWAY, max_connections: MAX_CONNECTIONS };
-    const server = await startEmbeddedPostgres({ directory, settings });
-    return {
-      url: server.url,
-      async stop() {
-        await server.stop();
-        await discard();
-      },
-    };
-  } catch (error) {
-    await discard();
-    throw error;
-  }
+async function embeddedServer(folder: string): Promise<PostgresServer> {
+  const settings = { ...THROWAWAY, max_connections: MAX_CONNECTIONS };
+  return startEmbeddedPostgres({ directory: join(folder, 'postgres'), settings });
 }

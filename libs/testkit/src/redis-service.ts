@@ -2,9 +2,6 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { freePort, startWatchdog } from '@muster/embedded';
 import { Redis } from 'ioredis';
@@ -26,8 +23,11 @@ interface RedisServer {
 export type LentRedis = { readonly url: string } | null;
 
 /** From the environment, from a container, or `redis-server` of this machine. Without any, `null` is lent, loudly. */
-export async function startRedisService(env: NodeJS.ProcessEnv = process.env): Promise<SharedService<LentRedis>> {
-  const server = givenServer(env) ?? (await containerServer(env)) ?? (await localServer());
+export async function startRedisService(
+  folder: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<SharedService<LentRedis>> {
+  const server = givenServer(env) ?? (await containerServer(env)) ?? (await localServer(folder));
   if (server === undefined) {
     console.error('testkit: NO REDIS HERE (no REDIS_URL, no redis-server): queue tests run on PostgreSQL only');
     return { lend: async () => ({ value: null, takeBack: async () => undefined }), stop: async () => undefined };
@@ -105,9 +105,7 @@ async function containerServer(env: NodeJS.ProcessEnv): Promise<RedisServer | un
   return container && { url: `redis://${container.host}:${container.port}`, stop: container.stop };
 }
 
-async function localServer(): Promise<RedisServer | undefined> {
-  const folder = await mkdtemp(join(tmpdir(), 'muster-test-redis-'));
-  const discard = () => rm(folder, { recursive: true, force: true });
+async function localServer(folder: string): Promise<RedisServer | undefined> {
   const port = await freePort();
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, ...SETTINGS];
   const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'ignore'], detached: true });
@@ -115,7 +113,6 @@ async function localServer(): Promise<RedisServer | undefined> {
   try {
     await once(child, 'spawn');
   } catch (error) {
-    await discard();
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
@@ -132,7 +129,6 @@ async function localServer(): Promise<RedisServer | undefined> {
     async stop() {
       child.kill('SIGTERM');
       await ended;
-      await discard();
     },
   };
 }

@@ -5,12 +5,12 @@
  * it first, so a run of pure tests starts none. What is lent out belongs to the asking connection: when that closes,
  * because the test let go or because its process ended in whatever way, the broker takes it back.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import type { Server, Socket } from 'node:net';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { makeRunFolder } from './run-folder.ts';
 
 /** Something lent out for a while. */
 export interface Loan<T = unknown> {
@@ -24,8 +24,8 @@ export interface SharedService<T = unknown> {
   stop(): Promise<void>;
 }
 
-/** How to start each service, by the name that it is asked for. */
-export type ServiceStarters = Readonly<Record<string, () => Promise<SharedService>>>;
+/** How to start each service, by the name that it is asked for. The folder is for its data and goes with the run. */
+export type ServiceStarters = Readonly<Record<string, (folder: string) => Promise<SharedService>>>;
 
 export interface ServiceBroker {
   /** Path of the socket at which it is asked. */
@@ -36,14 +36,14 @@ export interface ServiceBroker {
 
 /** Starts a broker; no service is started yet. */
 export async function startServiceBroker(starters: ServiceStarters): Promise<ServiceBroker> {
-  const folder = await mkdtemp(join(tmpdir(), 'muster-testkit-'));
+  const folder = await makeRunFolder();
   const path = join(folder, 'broker.sock');
   const started = new Map<string, Promise<SharedService>>();
   const open = new Map<Socket, Promise<void>>();
   const serviceNamed = (name: string): Promise<SharedService> => {
-    const start = starters[name];
+    const start = Object.hasOwn(starters, name) ? starters[name] : undefined;
     if (start === undefined) return Promise.reject(new Error(`no service is named ${JSON.stringify(name)}`));
-    if (!started.has(name)) started.set(name, start());
+    if (!started.has(name)) started.set(name, start(folder));
     return started.get(name)!;
   };
   const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -87,7 +87,9 @@ async function serve(socket: Socket, serviceNamed: (name: string) => Promise<Sha
   } catch (error) {
     socket.write(`${JSON.stringify({ refused: error instanceof Error ? error.message : String(error) })}\n`);
   } finally {
-    await loan?.takeBack().catch((error: Error) => console.error(`testkit: ${name} was not taken back: ${error.message}`));
+    await loan
+      ?.takeBack()
+      .catch((error: Error) => console.error(`testkit: ${name} was not taken back: ${error.message}`));
     socket.end();
   }
 }

@@ -1,7 +1,4 @@
 /** Global setup of a test run: one broker for the shared services. They start when a test asks, and end with the run. */
-import { startPostgresService } from './postgres-service.ts';
-import { startRedisService } from './redis-service.ts';
-import { startS3Service } from './s3-service.ts';
 import { startServiceBroker } from './service-broker.ts';
 
 interface TestRun {
@@ -9,10 +6,11 @@ interface TestRun {
 }
 
 export default async function setup(run: TestRun): Promise<() => Promise<void>> {
+  // Loaded when asked for: a run of pure tests pays for none of them.
   const broker = await startServiceBroker({
-    database: startPostgresService,
-    redis: startRedisService,
-    s3: startS3Service,
+    database: async (folder) => (await import('./postgres-service.ts')).startPostgresService(folder),
+    redis: async (folder) => (await import('./redis-service.ts')).startRedisService(folder),
+    s3: async () => (await import('./s3-service.ts')).startS3Service(),
   });
   run.provide('musterServices', broker.path);
   return () => broker.stop();

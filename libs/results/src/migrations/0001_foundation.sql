@@ -100,9 +100,9 @@ create table muster.runs (
     check (phase <> 'collect' or frozen_at is not null or stop_reason is not null),
   constraint runs_procedure_has_no_fleet check (form = 'fleet' or frozen_at is null),
   constraint runs_cancelled_was_asked
-    check (status <> 'cancelled' or (cancel_requested_at is not null and stop_reason = 'cancelled')),
+    check (status <> 'cancelled' or cancel_requested_at is not null),
   constraint runs_cancel_has_reason check ((cancel_requested_at is null) = (cancel_reason is null)),
-  constraint runs_stop_by_cancel check (cancel_requested_at is null or stop_reason = 'cancelled'),
+  constraint runs_stop_by_cancel check (cancel_requested_at is null or stop_reason is not distinct from 'cancelled'),
   constraint runs_pending_is_not_started check (status <> 'pending' or started_at is null),
   constraint runs_running_is_started check (status not in ('running', 'interrupted') or started_at is not null),
   constraint runs_idempotency_whole check ((idempotency_key is null) = (idempotency_digest is null))

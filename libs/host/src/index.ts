@@ -1,0 +1,8 @@
+export { type Config, ConfigError, nearest, readConfig, requireSetting } from './config.ts';
+export { INPUT_FILE_TOOL, type InputFile, InputFileMissingError, inputFileTool } from './input-file-tool.ts';
+export { type Definition, type LoadedCatalog, loadCatalog } from './load-catalog.ts';
+export { createLogger, type Logger } from './logger.ts';
+export { openArtifactStore, scopeOf } from './open-artifact-store.ts';
+export { type RunningService, runProcess } from './run-process.ts';
+export { SecretBox, SecretBoxError } from './secret-box.ts';
+export { SETTINGS, type Setting } from './settings.ts';

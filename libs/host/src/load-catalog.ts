@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, extname, join, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { type Catalog, createCatalog, definitionText, type Runbook, type Tool } from '@muster/envelope';
+import { shippedRunbooks } from '@muster/runbooks';
+import { type Config, ConfigError } from './config.ts';
+import { INPUT_FILE_TOOL } from './input-file-tool.ts';
+
+/** A runbook as runs refer to it. */
+export interface Definition {
+  readonly runbook: Runbook;
+  /** SHA-256 over the definition's canonical text, hex. */
+  readonly digest: string;
+}
+
+export interface LoadedCatalog {
+  readonly catalog: Catalog;
+  readonly byName: ReadonlyMap<string, Definition>;
+  readonly byDigest: ReadonlyMap<string, Definition>;
+}
+
+const SOURCE_ENDINGS = new Set(['.ts', '.mts', '.js', '.mjs']);
+const MAX_SOURCE_FILES = 2000;
+
+/**
+ * Loads the shipped runbooks and those of the configured module, and checks them whole.
+ *
+ * @throws ConfigError when the module cannot be loaded or exports something else; CatalogError and
+ * RunbookDefinitionError from the check
+ */
+export async function loadCatalog(config: Pick<Config, 'runbooksModule' | 'buildId'>): Promise<LoadedCatalog> {
+  const shippedId = config.buildId ?? (await digestSources(fileURLToPath(import.meta.resolve('@muster/runbooks'))));
+  const sources: { runbooks: readonly Runbook[]; tools: readonly Tool[]; buildId: string }[] = [
+    { runbooks: shippedRunbooks, tools: [], buildId: shippedId },
+  ];
+  if (config.runbooksModule !== undefined) {
+    const file = resolve(config.runbooksModule);
+    const own = await importModule(file);
+    sources.push({ ...own, buildId: config.buildId ?? (await digestSources(file)) });
+  }
+  const catalog = createCatalog({
+    runbooks: sources.flatMap((source) => source.runbooks),
+    tools: sources.flatMap((source) => source.tools),
+    hostTools: [INPUT_FILE_TOOL],
+  });
+  const definitions = sources.flatMap(({ runbooks, buildId }) =>
+    runbooks.map((runbook) => ({
+      runbook,
+      digest: createHash('sha256').update(definitionText(runbook, buildId)).digest('hex'),
+    })),
+  );
+  return {
+    catalog,
+    byName: new Map(definitions.map((definition) => [definition.runbook.name, definition])),
+    byDigest: new Map(definitions.map((definition) => [definition.digest, definition])),
+  };
+}
+
+async function importModule(file: string): Promise<{ runbooks: readonly Runbook[]; tools: readonly Tool[] }> {
+  let exported: { runbooks?: unknown; tools?: unknown };
+  try {
+    exported = await import(pathToFileURL(file).href);
+  } catch (error) {
+    const why = error instanceof Error ? error.message.split('\n')[0] : String(error);
+    throw new ConfigError('MUSTER_RUNBOOKS', `the module could not be loaded: ${why}`);
+  }
+  const { runbooks, tools = [] } = exported;
+  if (!Array.isArray(runbooks) || !Array.isArray(tools)) {
+    throw new ConfigError(
+      'MUSTER_RUNBOOKS',
+      'the module must export a list `runbooks`, and `tools` as a list if at all',
+    );
+  }
+  return { runbooks, tools };
+}
+
+/** A digest over the source files beside and below a module: the build id of code that was not built. */
+async function digestSources(moduleFile: string): Promise<string> {
+  const folder = dirname(moduleFile);
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries
+    .filter((entry) => entry.isFile() && SOURCE_ENDINGS.has(extname(entry.name)))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => !file.slice(folder.length).includes('node_modules'))
+    .sort()
+    .slice(0, MAX_SOURCE_FILES);
+  const hash = createHash('sha256');
+  for (const file of files) hash.update(file.slice(folder.length)).update(await readFile(file));
+  return hash.digest('hex');
+}

@@ -1,0 +1,65 @@
+/**
+ * Finishing a run: status, answer, last entry of the history, its artifacts and the end of its uploads in one
+ * transaction, once (DESIGN decisions 2 and 8).
+ */
+
+import type { ArtifactCommit } from './artifacts.ts';
+import { commitArtifacts } from './artifacts.ts';
+import { boundedText } from './bounded-text.ts';
+import type { Queryable } from './database.ts';
+import type { RunEventInput } from './run-events.ts';
+import { appendEvents } from './run-events.ts';
+import type { AnswerKind, FinalRunStatus, RunRecord } from './run-record.ts';
+import { RUN_COLUMNS } from './run-record.ts';
+import { lockRun } from './runs.ts';
+import { condemnUploadsOf } from './uploads.ts';
+
+/** The end of a run, as the attempt that holds its fence gives it. */
+export interface RunFinish {
+  readonly runId: string;
+  readonly fence: number;
+  /** `cancelled` only when a cancel was requested; `completed` never with a failure as its answer. */
+  readonly status: FinalRunStatus;
+  /** The order of the body's keys is kept. */
+  readonly answer: { readonly kind: AnswerKind; readonly body: unknown };
+  /** One printable line, cut to 512 bytes. */
+  readonly statusSummary?: string;
+  readonly artifacts?: readonly ArtifactCommit[];
+  /** Entries for the history before the last one. */
+  readonly events?: readonly RunEventInput[];
+  readonly now?: Date;
+}
+
+const SUMMARY_BYTES = 512;
+
+/**
+ * Makes a run final. `lost` when the fence has moved on, or the run is final already, or is being assessed: that phase
+ * belongs to the chunks.
+ */
+export function finishRun(db: Queryable, finish: RunFinish): Promise<'finished' | 'lost'> {
+  const now = finish.now ?? new Date();
+  const summary = finish.statusSummary === undefined ? null : boundedText(finish.statusSummary, SUMMARY_BYTES);
+  return db.transaction(async (tx) => {
+    const before = await lockRun(tx, finish.runId);
+    if (before === undefined || before.fence !== finish.fence) return 'lost';
+    if (before.phase === 'done' || before.phase === 'assess') return 'lost';
+    await commitArtifacts(tx, { runId: before.id, fence: finish.fence }, finish.artifacts ?? [], now);
+    await tx.query(
+      `insert into muster.answers (run_id, tenant, session_id, kind, body, created_at)
+        values ($1, $2, $3, $4, $5::json, $6)`,
+      [before.id, before.tenant, before.sessionId, finish.answer.kind, JSON.stringify(finish.answer.body), now],
+    );
+    // Chunks of a plan that was never frozen are nobody's denominator, and still hold items.
+    await tx.query(`delete from muster.chunks where run_id = $1 and state = 'open'`, [before.id]);
+    const { rows } = await tx.query<RunRecord>(
+      `update muster.runs set status = $4, phase = 'done', answer_kind = $5, status_summary = $6,
+          revision = revision + 1, finished_at = $7, updated_at = $7
+        where id = $1 and revision = $2 and fence = $3 returning ${RUN_COLUMNS}`,
+      [before.id, before.revision, finish.fence, finish.status, finish.answer.kind, summary, now],
+    );
+    const last: RunEventInput = { kind: `run_${finish.status}`, message: summary ?? undefined };
+    await appendEvents(tx, rows[0]!, [...(finish.events ?? []), last], now);
+    await condemnUploadsOf(tx, before.id);
+    return 'finished';
+  });
+}

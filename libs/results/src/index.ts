@@ -1,0 +1,97 @@
+/**
+ * The results store on PostgreSQL: runs, chunks, subjects, answers, artifacts' rows, history and the outbox.
+ *
+ * PostgreSQL is the truth (DESIGN decision 1). Every function takes a {@link Database} or a transaction of it first;
+ * every reading function is bound to a tenant, and what is outside it is not found.
+ */
+
+export type { AcceptOutcome, RunAcceptance } from './accept-run.ts';
+export { acceptRun } from './accept-run.ts';
+export type { AnswerRecord } from './answers.ts';
+export { getAnswer } from './answers.ts';
+export type { ApiKeyRecord, ApiRole } from './api-keys.ts';
+export { createApiKey, findApiKey, listApiKeys, noteApiKeyUse, revokeApiKey } from './api-keys.ts';
+export type { ArtifactCommit, ArtifactRecord, ArtifactStaging, ArtifactState } from './artifacts.ts';
+export {
+  commitArtifacts,
+  findArtifact,
+  forgetArtifact,
+  listRunArtifacts,
+  stageArtifact,
+  takeStaleArtifacts,
+} from './artifacts.ts';
+export { boundedText, storableText } from './bounded-text.ts';
+export type { DispatchLimits, DueCandidate, InFlight } from './choose-due.ts';
+export { chooseDue } from './choose-due.ts';
+export type { ChunkClaim, ChunkRecord, ChunkSummary, OutcomeCounts, RunProgress } from './chunks.ts';
+export { chunkSummaries, claimChunk, releaseChunk, runProgress } from './chunks.ts';
+export type { RunClaim, RunJobPhase } from './claim-run.ts';
+export { claimRun, releaseRun } from './claim-run.ts';
+export type { Database, DatabaseOptions, Queryable, Rows, Tx } from './database.ts';
+export { openDatabase } from './database.ts';
+export type { DefinitionRecord } from './definitions.ts';
+export { getDefinition } from './definitions.ts';
+export type { DispatchItem, DispatchKind } from './dispatch.ts';
+export { listDispatched, redispatch, takeDue, touchDispatched } from './dispatch.ts';
+export type { DispatchListener } from './dispatch-listener.ts';
+export { listenForDispatch } from './dispatch-listener.ts';
+export {
+  ArtifactNotStagedError,
+  LedgerMismatchError,
+  MigrationFailedError,
+  RESULTS_ERROR_CODES,
+  ResultsError,
+  ResultsUnavailableError,
+  SchemaTooNewError,
+  SettlementInvalidError,
+  StatementRefusedError,
+  UnknownCursorError,
+} from './errors.ts';
+export type { RunFinish } from './finish-run.ts';
+export { finishRun } from './finish-run.ts';
+export type { CanonicalInput } from './inputs.ts';
+export { getRunInput } from './inputs.ts';
+export { markProgress } from './mark-progress.ts';
+export type { MigrationReport, SchemaVersion } from './migrate.ts';
+export { migrate, schemaVersion } from './migrate.ts';
+export type { Migration } from './migrations.ts';
+export type { PlannedChunk, SubjectNames } from './plan-chunks.ts';
+export { freezeRun, stopPlan, writeChunks } from './plan-chunks.ts';
+export type { RunEvent, RunEventInput, RunEventKind, RunEventPage } from './run-events.ts';
+export { deriveEventId, listEvents } from './run-events.ts';
+export type {
+  AnswerKind,
+  FinalRunStatus,
+  RunForm,
+  RunPhase,
+  RunPriority,
+  RunRecord,
+  RunScope,
+  RunStatus,
+  StopReason,
+} from './run-record.ts';
+export { isFinal, RUN_PRIORITIES } from './run-record.ts';
+export type { RunListQuery, RunPage } from './runs.ts';
+export { getRun, listRuns } from './runs.ts';
+export type { SessionChoice, SessionRecord } from './sessions.ts';
+export { ensureSession, findSession } from './sessions.ts';
+export type { ChunkSettlement, SubjectSettlement, WalkRange } from './settle-chunk.ts';
+export { countSettlement, settleChunk } from './settle-chunk.ts';
+export { startCollect, startReadyCollects } from './start-collect.ts';
+export type { CancelOutcome } from './stop-run.ts';
+export { requestCancel, stopRun } from './stop-run.ts';
+export { ensurePartitions } from './subject-partitions.ts';
+export type {
+  ReasonGroup,
+  ReasonGroups,
+  Standing,
+  SubjectOutcome,
+  SubjectPage,
+  SubjectQuery,
+  SubjectRecord,
+} from './subjects.ts';
+export { countOutcomes, getSubject, headRows, notCheckedGroups, pageSubjects } from './subjects.ts';
+export type { UploadStaging } from './uploads.ts';
+export { commitUpload, listRunUploads, stageUpload } from './uploads.ts';
+export type { WorkerRecord } from './workers.ts';
+export { forgetWorker, heartbeatWorker, listWorkers, pruneWorkers } from './workers.ts';

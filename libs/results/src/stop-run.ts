@@ -1,0 +1,79 @@
+/**
+ * Stopping a run early (DESIGN decisions 5 and 8): the reason is written on the row, and whoever works on the run reads
+ * it there. The status changes only when the answer is written.
+ */
+
+import { boundedText } from './bounded-text.ts';
+import type { Queryable, Tx } from './database.ts';
+import type { RunRecord, RunScope, RunStatus, StopReason } from './run-record.ts';
+import { isFinal, RUN_COLUMNS } from './run-record.ts';
+import { getRun, lockRun, wakeDispatcher } from './runs.ts';
+
+export type CancelOutcome =
+  | { readonly outcome: 'requested' | 'already_requested' | 'already_cancelled'; readonly run: RunRecord }
+  /** The run is over in another way. */
+  | { readonly outcome: 'conflict'; readonly status: RunStatus; readonly run: RunRecord }
+  | { readonly outcome: 'not_found' };
+
+const REASON_BYTES = 512;
+const DEFAULT_REASON = 'cancel requested';
+
+/**
+ * Asks for a cancel. A run that nobody has claimed yet goes straight to the job that writes its answer.
+ *
+ * @param request `reason` is trimmed and cut to 512 bytes; empty becomes `cancel requested` (workflow-tools contract)
+ */
+export function requestCancel(
+  db: Queryable,
+  request: RunScope & { reason?: string; now?: Date },
+): Promise<CancelOutcome> {
+  const now = request.now ?? new Date();
+  const reason = boundedText(request.reason ?? '', REASON_BYTES) || DEFAULT_REASON;
+  return db.transaction(async (tx) => {
+    if ((await getRun(tx, request)) === undefined) return { outcome: 'not_found' };
+    const run = (await lockRun(tx, request.runId))!;
+    if (run.status === 'cancelled') return { outcome: 'already_cancelled', run };
+    if (isFinal(run.status)) return { outcome: 'conflict', status: run.status, run };
+    if (run.cancelRequestedAt !== null) return { outcome: 'already_requested', run };
+    await tx.query(
+      `update muster.runs set cancel_requested_at = $2, cancel_reason = $3, stop_reason = 'cancelled'
+      where id = $1`,
+      [run.id, now, reason],
+    );
+    return { outcome: 'requested', run: await sendToItsEnd(tx, run, now) };
+  });
+}
+
+/**
+ * Stops a run for a reason of Muster's own. The first reason stays, but a cancel goes over it. `final` when the run is
+ * over or not there.
+ */
+export function stopRun(
+  db: Queryable,
+  stop: { runId: string; stopReason: Exclude<StopReason, 'cancelled'>; now?: Date },
+): Promise<'stopped' | 'already_stopped' | 'final'> {
+  return db.transaction(async (tx) => {
+    const run = await lockRun(tx, stop.runId);
+    if (run === undefined || isFinal(run.status)) return 'final';
+    if (run.stopReason !== null) return 'already_stopped';
+    await tx.query('update muster.runs set stop_reason = $2 where id = $1', [run.id, stop.stopReason]);
+    await sendToItsEnd(tx, run, stop.now ?? new Date());
+    return 'stopped';
+  });
+}
+
+/**
+ * A fleet that nobody has claimed has nothing to plan any more: collect writes its answer. One that waits for a person
+ * is sent again, so that somebody ends it. Everything else is being worked on, or waits to be.
+ */
+async function sendToItsEnd(tx: Tx, run: RunRecord, now: Date): Promise<RunRecord> {
+  const unclaimedFleet = run.status === 'pending' && run.fence === 0 && run.phase === 'plan';
+  const { rows } = await tx.query<RunRecord>(
+    `update muster.runs set updated_at = $2, phase = case when $3 then 'collect' else phase end,
+        dispatched_at = case when $3 or status = 'interrupted' then null else dispatched_at end
+      where id = $1 returning ${RUN_COLUMNS}`,
+    [run.id, now, unclaimedFleet],
+  );
+  await wakeDispatcher(tx);
+  return rows[0]!;
+}

@@ -1,0 +1,108 @@
+import { readdir } from 'node:fs/promises';
+import { testDatabase } from '@muster/testkit';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Database, Migration } from '../src/index.ts';
+import { ensurePartitions, migrate, openDatabase, schemaVersion } from '../src/index.ts';
+import { MIGRATIONS } from '../src/migrations.ts';
+
+let url: string;
+let db: Database;
+let drop: () => Promise<void>;
+
+beforeEach(async () => {
+  const database = await testDatabase();
+  url = database.url;
+  drop = () => database.drop();
+  db = openDatabase({ url });
+});
+
+afterEach(async () => {
+  await db.close();
+  await drop();
+});
+
+const step = (version: number, breaking: boolean, sql: string): Migration => ({
+  version,
+  name: `step_${version}`,
+  breaking,
+  sql: async () => sql,
+});
+
+test('an empty database is at version 0, and a migrated one at the newest step', async () => {
+  expect(await schemaVersion(db)).toEqual({ version: 0, name: 'empty', breaking: false });
+  const report = await migrate(db);
+  expect(report.applied.map((version) => version.version)).toEqual(MIGRATIONS.map((migration) => migration.version));
+  expect(await schemaVersion(db)).toEqual(report.current);
+});
+
+test('starts at the same time apply every step once, and the others find nothing to do', async () => {
+  const starts = Array.from({ length: 5 }, () => openDatabase({ url }));
+  try {
+    const reports = await Promise.all(starts.map((start) => migrate(start)));
+    expect(reports.filter((report) => report.applied.length > 0)).toHaveLength(1);
+    for (const report of reports) expect(report.current.version).toBe(MIGRATIONS.at(-1)!.version);
+  } finally {
+    await Promise.all(starts.map((start) => start.close()));
+  }
+});
+
+test('the folder of migrations holds exactly the steps that the build knows, numbered without gaps', async () => {
+  const files = (await readdir(new URL('../src/migrations', import.meta.url))).sort();
+  expect(files).toEqual(
+    MIGRATIONS.map((migration) => `${String(migration.version).padStart(4, '0')}_${migration.name}.sql`),
+  );
+  expect(MIGRATIONS.map((migration) => migration.version)).toEqual(MIGRATIONS.map((_, index) => index + 1));
+});
+
+test('a database with an unknown breaking step is refused with both versions, and left as it is', async () => {
+  await migrate(db, { migrations: [...MIGRATIONS, step(2, false, 'select 1'), step(3, true, 'select 1')] });
+  await expect(migrate(db)).rejects.toMatchObject({
+    code: 'schema_too_new',
+    message: expect.stringMatching(/version 3 \(step_3\).*up to version 1/),
+  });
+  expect((await schemaVersion(db)).version).toBe(3);
+});
+
+test('a newer step that only adds is accepted by an older build', async () => {
+  await migrate(db, { migrations: [...MIGRATIONS, step(2, false, 'alter table muster.workers add column zone text')] });
+  expect(await migrate(db)).toEqual({ applied: [], current: { version: 2, name: 'step_2', breaking: false } });
+});
+
+test('a step that fails is undone whole, and the steps before it stay', async () => {
+  const broken = step(2, false, 'create table muster.half (id int); select no_such_function()');
+  await expect(migrate(db, { migrations: [...MIGRATIONS, broken] })).rejects.toMatchObject({
+    code: 'migration_failed',
+    message: expect.stringContaining('migration 2 (step_2) failed'),
+  });
+  expect((await schemaVersion(db)).version).toBe(1);
+  const { rows } = await db.query(`select to_regclass('muster.half') as half`);
+  expect(rows).toEqual([{ half: null }]);
+});
+
+test('partitions are made for this month and the next two, once, over the turn of the year', async () => {
+  await migrate(db, { now: new Date('2026-03-05T00:00:00Z') });
+  const now = new Date('2026-11-30T23:59:59Z');
+  const made = await Promise.all([ensurePartitions(db, now), ensurePartitions(db, now)]);
+  expect(made.flat().sort()).toEqual(['subjects_2026_11', 'subjects_2026_12', 'subjects_2027_01']);
+  expect(await ensurePartitions(db, now)).toEqual([]);
+});
+
+test('rows that came before the partition of their month are moved into it', async () => {
+  await migrate(db, { now: new Date('2026-03-05T00:00:00Z') });
+  await db.query(
+    `insert into muster.subjects (tenant, session_id, run_created_at, run_id, chunk_id, ordinal, key, outcome, verdict,
+      standing, settled_at)
+    select 't', gen_random_uuid(), at, gen_random_uuid(), gen_random_uuid(), 0, 'key', 'verdict', 'healthy', 'ok', at
+      from unnest($1::timestamptz[]) as late (at)`,
+    [['2026-10-31T23:59:59.999Z', '2026-11-01T00:00:00Z', '2026-11-30T23:59:59.999Z', '2026-12-01T00:00:00Z']],
+  );
+  await ensurePartitions(db, new Date('2026-11-15T00:00:00Z'));
+  const { rows } = await db.query(
+    `select tableoid::regclass::text as part, count(*) as count from muster.subjects group by 1 order by 1`,
+  );
+  expect(rows).toEqual([
+    { part: 'muster.subjects_2026_11', count: 2 },
+    { part: 'muster.subjects_2026_12', count: 1 },
+    { part: 'muster.subjects_default', count: 1 },
+  ]);
+});

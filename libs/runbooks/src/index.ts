@@ -1,0 +1,11 @@
+/** The runbooks that are shipped, and the demo's inputs. */
+import { defineRunbook, type Runbook } from '@muster/envelope';
+import { kubernetesWorkloads } from './kubernetes-workloads/kubernetes-workloads.ts';
+
+export { type DemoInput, demoPods } from './demo/demo-pods.ts';
+export { kubernetesWorkloads } from './kubernetes-workloads/kubernetes-workloads.ts';
+export { INPUT_FILE_TOOL, type InputFile } from './kubernetes-workloads/plan-workloads.ts';
+export type { WorkloadSubject } from './kubernetes-workloads/pod-facts.ts';
+
+/** Every shipped runbook, checked. */
+export const shippedRunbooks: readonly Runbook[] = Object.freeze([defineRunbook(kubernetesWorkloads)]);

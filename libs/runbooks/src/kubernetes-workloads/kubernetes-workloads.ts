@@ -1,0 +1,77 @@
+/**
+ * kubernetes_workloads: one verdict for every pod of a listing.
+ *
+ * It reads what `kubectl get pods -A -o json` prints, and its relatives: YAML, a single pod, several documents, a page of
+ * the API, the output of a watch. Containers that were added for debugging are not judged.
+ */
+import type { RunbookDeclaration } from '@muster/envelope';
+import { assessWorkload, DECIDER } from './assess-workload.ts';
+import { INPUT_FILE_TOOL, planWorkloads } from './plan-workloads.ts';
+import type { PodFacts, WorkloadSubject } from './pod-facts.ts';
+import { podIdentity, topOwner } from './pod-owner.ts';
+import { DEFAULT_RULES, OTHERWISE } from './rules.ts';
+import { durationText } from './time-fact.ts';
+import { STANDINGS } from './verdicts.ts';
+import { workloadInput } from './workload-input.ts';
+
+export const kubernetesWorkloads: RunbookDeclaration<WorkloadSubject> = {
+  name: 'kubernetes_workloads',
+  version: '1.0.0',
+  description:
+    'Judges every pod of a listing (kubectl get pods -A -o json or yaml): crash loops, memory, images, scheduling, start and init failures, readiness, evictions, stuck deletions.',
+  resultKind: 'verdict/kubernetes-workloads',
+  rules: { name: 'workload-state', version: '1.0.0', list: DEFAULT_RULES.list, otherwise: OTHERWISE },
+  verdicts: { decider: DECIDER, standings: STANDINGS },
+  composedOf: [INPUT_FILE_TOOL],
+  input: workloadInput,
+  fleet: {
+    plan: planWorkloads,
+    key: subjectKey,
+    identity: (subject) => (subject.kind === 'pod' ? podIdentity(subject) : subjectKey(subject)),
+    target: (subject) => subject.target,
+    assess: assessWorkload,
+    row: workloadRow,
+  },
+};
+
+/** `namespace/name`, or the input's name for what could not be read, with the target in front when one is given. */
+export function subjectKey(subject: WorkloadSubject): string {
+  const name = subject.kind === 'pod' ? `${subject.namespace}/${subject.name}` : subject.input;
+  return subject.target === undefined ? name : `${subject.target}/${name}`;
+}
+
+/** The columns of a row. Every row has the same ones. */
+export function workloadRow(state: Readonly<Record<string, unknown>>, subject: WorkloadSubject) {
+  const reason = typeof state.reason === 'string' && { reason: state.reason };
+  if (subject.kind === 'unread') return { ...reason, ...NO_POD, target: subject.target ?? null };
+  const age = state.age_seconds;
+  return {
+    ...reason,
+    namespace: subject.namespace,
+    pod: subject.name,
+    owner: topOwner(subject),
+    phase: subject.phase,
+    container: typeof state.container === 'string' ? state.container : null,
+    restarts: restartsOf(subject),
+    age: typeof age === 'number' && age >= 0 ? durationText(age) : null,
+    node: subject.node,
+    target: subject.target ?? null,
+  };
+}
+
+const NO_POD = {
+  namespace: null,
+  pod: null,
+  owner: null,
+  phase: null,
+  container: null,
+  restarts: null,
+  age: null,
+  node: null,
+};
+
+/** All restarts of a pod's containers, init containers and sidecars included; null when none is told. */
+function restartsOf(pod: PodFacts): number | null {
+  const known = pod.containers.flatMap((container) => container.restarts ?? []);
+  return known.length === 0 ? null : known.reduce((sum, restarts) => sum + restarts, 0);
+}

@@ -1,0 +1,19 @@
+import type { ApiRole } from '@muster/results';
+
+/** Who asks: what a key stands for. Every use case takes it, and sees that tenant alone. */
+export interface Caller {
+  readonly tenant: string;
+  readonly keyId: string;
+  readonly role: ApiRole;
+}
+
+/** Who may use a route: anybody, or keys of a role and the ones above it. */
+export type Access = 'open' | ApiRole;
+
+/** Each role may do what the ones before it may. */
+const ROLE_ORDER: readonly ApiRole[] = ['reader', 'runner', 'approver', 'admin'];
+
+/** Whether a key of this role may do what needs that one. */
+export function roleCovers(role: ApiRole, needed: ApiRole): boolean {
+  return ROLE_ORDER.indexOf(role) >= ROLE_ORDER.indexOf(needed);
+}

@@ -1,0 +1,4 @@
+/** The API's process. */
+import { runApi } from './run-api.ts';
+
+await runApi(process.env);

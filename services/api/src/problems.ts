@@ -1,0 +1,218 @@
+/**
+ * The one table of what this API can refuse, and why.
+ *
+ * Invariants:
+ * - `code` is stable and may be switched on; docs/problems.md carries the same table and a test compares the two;
+ * - a detail is one line and never carries a payload, a secret or a stack trace.
+ */
+
+interface ProblemKind {
+  readonly status: number;
+  readonly title: string;
+  /** What the caller can do about it; for the document. */
+  readonly remedy: string;
+}
+
+/** Every problem by its code. */
+export const PROBLEMS = Object.freeze({
+  invalid_json: {
+    status: 400,
+    title: 'The body is not strict JSON',
+    remedy: 'Send one JSON value in UTF-8, without repeated keys, `__proto__` or more than 64 levels.',
+  },
+  invalid_request: {
+    status: 400,
+    title: 'A part of the request does not fit its schema',
+    remedy: '`errors` names each place and what was expected there; `/openapi.json` has the schemas.',
+  },
+  invalid_http: {
+    status: 400,
+    title: 'The request is not well-formed HTTP',
+    remedy: 'Check the URL encoding, the header sizes and the declared length.',
+  },
+  unknown_cursor: {
+    status: 400,
+    title: 'The cursor names nothing in this list',
+    remedy: 'Use the cursor of the page before, with the same filters, or begin again without one.',
+  },
+  upload_aborted: {
+    status: 400,
+    title: 'The upload ended before it was whole',
+    remedy: 'Nothing of it was kept. Send it again.',
+  },
+  unauthorized: {
+    status: 401,
+    title: 'No valid API key',
+    remedy: 'Send `Authorization: Bearer mk_...` with a key that was not revoked.',
+  },
+  forbidden: {
+    status: 403,
+    title: "The key's role does not allow this",
+    remedy: 'Use a key of the role named in `needed_role`, or a higher one.',
+  },
+  not_found: { status: 404, title: 'There is no such path', remedy: '`/openapi.json` lists the paths.' },
+  unknown_runbook: {
+    status: 404,
+    title: 'There is no such runbook',
+    remedy: '`nearest` has names that are spelled alike; `GET /v1/runbooks` lists all.',
+  },
+  unknown_runbook_version: {
+    status: 404,
+    title: 'The runbook is not here in this version',
+    remedy: 'Leave `version` out, or name the one in `available`.',
+  },
+  run_not_found: {
+    status: 404,
+    title: 'There is no such run',
+    remedy: 'Check the id. Runs of another tenant are not told apart from runs that do not exist.',
+  },
+  artifact_not_found: {
+    status: 404,
+    title: 'There is no such artifact',
+    remedy: 'Check the ref. Missing, expired and foreign artifacts and uploaded inputs look the same.',
+  },
+  key_not_found: { status: 404, title: 'There is no such key', remedy: '`GET /v1/keys` lists the keys that exist.' },
+  method_not_allowed: {
+    status: 405,
+    title: 'The path does not have this method',
+    remedy: 'The `Allow` header lists the methods.',
+  },
+  request_timeout: { status: 408, title: 'The request came too slowly', remedy: 'Send it again.' },
+  idempotency_conflict: {
+    status: 409,
+    title: 'The idempotency key was used for another request',
+    remedy: 'Use a fresh key for a new request; `run_id` is the run of the first one.',
+  },
+  run_final: {
+    status: 409,
+    title: 'The run is over',
+    remedy: 'A completed or failed run cannot be cancelled. Read its answer.',
+  },
+  run_not_final: {
+    status: 409,
+    title: 'The run has no answer yet',
+    remedy: 'Ask again when `run_status` is `completed`, `cancelled` or `failed`.',
+  },
+  run_failed: {
+    status: 409,
+    title: 'The run failed and has no envelope',
+    remedy: '`failure` says why; settled rows can still be read.',
+  },
+  body_too_large: {
+    status: 413,
+    title: 'The body is too large',
+    remedy: 'JSON bodies may have `max_bytes`. Large inputs go through `POST /v1/uploads`.',
+  },
+  upload_too_large: {
+    status: 413,
+    title: 'The upload is too large',
+    remedy: 'Nothing of it was kept. `max_bytes` is the limit; `MUSTER_UPLOAD_MAX_BYTES` raises it.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: 'The body has a type that is not taken here',
+    remedy: 'Send `application/json`; to `/v1/uploads` the raw bytes, not a form.',
+  },
+  range_not_satisfiable: {
+    status: 416,
+    title: 'The range lies outside of the artifact',
+    remedy: 'The `Content-Range` header has the length.',
+  },
+  input_invalid: {
+    status: 422,
+    title: "The input does not fit the runbook's schema",
+    remedy: '`errors` names each place; `GET /v1/runbooks/NAME` has the schema.',
+  },
+  input_out_of_bounds: {
+    status: 422,
+    title: 'The input document is too large',
+    remedy: 'An input may have 256 KiB, 32 levels and 4,096 properties. Upload bulk and name its ref.',
+  },
+  unknown_artifact: {
+    status: 422,
+    title: 'The input names an upload that is not there',
+    remedy: '`refs` lists them. Upload with the same key and session; unused uploads go after a day.',
+  },
+  unknown_parent_run: {
+    status: 422,
+    title: 'The parent run is not in this session',
+    remedy: 'Name a run of the same session, or none.',
+  },
+  headers_too_large: { status: 431, title: 'The headers are too large', remedy: 'Send fewer or shorter headers.' },
+  internal_error: {
+    status: 500,
+    title: 'Something went wrong on our side',
+    remedy: 'Report it with the `instance`; the log has more under that id.',
+  },
+  artifact_damaged: {
+    status: 500,
+    title: 'The stored bytes are not the ones that were put',
+    remedy: 'The artifact store lost or changed data. Run the runbook again.',
+  },
+  not_ready: { status: 503, title: 'Not ready', remedy: '`checks` says what is missing.' },
+  results_unavailable: {
+    status: 503,
+    title: 'The results store cannot be reached',
+    remedy: 'Try again. With the same `Idempotency-Key` a start is never done twice.',
+  },
+  artifact_store_unavailable: {
+    status: 503,
+    title: 'The artifact store cannot be reached',
+    remedy: 'Try again.',
+  },
+  shutting_down: { status: 503, title: 'This process is ending', remedy: 'Try again; another process answers.' },
+} satisfies Record<string, ProblemKind>);
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
+/** One place of a request that does not fit. `path` is `body/…`, `query/…`, `path/…`, `header/…` or `input/…`. */
+export interface FieldFault {
+  readonly path: string;
+  readonly expected: string;
+}
+
+/** Members of a problem document beside the standard ones; snake_case. */
+export interface ProblemExtras {
+  readonly errors?: readonly FieldFault[];
+  readonly [member: string]: unknown;
+}
+
+/** A refusal. Use cases throw it; each door shows it in its own way. */
+export class Problem extends Error {
+  override readonly name = 'Problem';
+  readonly code: ProblemCode;
+  readonly extras: ProblemExtras;
+  /** HTTP headers that belong to the refusal. */
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    code: ProblemCode,
+    detail: string,
+    extras: ProblemExtras = {},
+    options: ErrorOptions & { headers?: Readonly<Record<string, string>> } = {},
+  ) {
+    super(detail, options);
+    this.code = code;
+    this.extras = extras;
+    this.headers = options.headers ?? {};
+  }
+
+  get status(): number {
+    return PROBLEMS[this.code].status;
+  }
+}
+
+export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
+
+/** The RFC 9457 document of a problem. */
+export function problemDocument(problem: Problem, requestId: string): Record<string, unknown> {
+  return {
+    type: `urn:muster:problem:${problem.code}`,
+    title: PROBLEMS[problem.code].title,
+    status: problem.status,
+    detail: problem.message,
+    code: problem.code,
+    instance: `urn:uuid:${requestId}`,
+    ...problem.extras,
+  };
+}

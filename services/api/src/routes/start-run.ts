@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import type { Api } from '../api.ts';
+import type { ApiDeps } from '../api-deps.ts';
+import { callerOf } from '../authenticate.ts';
+import { showRun } from '../use-cases/read-run.ts';
+import { startRun } from '../use-cases/start-run.ts';
+import { id, instant, line, sessionHeaders } from '../wire/field-schemas.ts';
+import { json, refusals } from '../wire/responses.ts';
+import { PRIORITIES, safeRunSchema } from '../wire/safe-run.ts';
+
+const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,200}$/);
+
+const runRequest = z
+  .strictObject({
+    runbook: line(128),
+    version: line(128).optional(),
+    input: z.record(z.string(), z.unknown()).describe("The runbook's input; uploads are named by their refs."),
+    now: instant.optional().describe('The instant to judge by; default the instant of acceptance.'),
+    priority: z.enum(PRIORITIES).optional(),
+    parent_run_id: id.optional(),
+  })
+  .meta({ id: 'RunRequest' });
+
+/** POST /v1/runs: the answer comes when the run is stored, not when it is done. */
+export function startRunRoute(api: Api, deps: ApiDeps): void {
+  api.post(
+    '/v1/runs',
+    {
+      config: { access: 'runner' },
+      schema: {
+        operationId: 'startRun',
+        tags: ['runs'],
+        summary: 'Start a run.',
+        description:
+          'With an `Idempotency-Key` the same request gives the same run, however often it is sent; another request with that key is a conflict.',
+        body: runRequest,
+        querystring: z.strictObject({}),
+        headers: sessionHeaders.extend({
+          'idempotency-key': idempotencyKey.optional().describe('1 to 200 visible ASCII characters, for one session.'),
+        }),
+        response: {
+          200: json('The run that this request started before.', safeRunSchema),
+          202: json('Accepted: the run is stored and will be worked on.', safeRunSchema),
+          ...refusals,
+        },
+      },
+    },
+    async (request, reply) => {
+      const caller = callerOf(request);
+      const name = request.headers['muster-session'] ?? 'default';
+      const { run, replayed } = await startRun(deps, caller, request.body, {
+        session: { keyId: caller.keyId, name },
+        idempotencyKey: request.headers['idempotency-key'],
+      });
+      request.runId = run.id;
+      reply.header('location', `/v1/runs/${run.id}`);
+      if (replayed) reply.header('idempotency-replayed', 'true');
+      return reply.code(replayed ? 200 : 202).send(await showRun(deps, { caller }, run));
+    },
+  );
+}

@@ -1,0 +1,41 @@
+import { findSession, listRuns, type RunStatus } from '@muster/results';
+import type { ApiDeps } from '../api-deps.ts';
+import type { Caller } from '../caller.ts';
+import { type SafeRun, safeRun } from '../wire/safe-run.ts';
+
+export interface ListRunsQuery {
+  readonly status?: RunStatus | undefined;
+  readonly runbook?: string | undefined;
+  /** A session's id, or the name of one of the caller's own. */
+  readonly session?: string | undefined;
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+export interface SafeRunPage {
+  readonly runs: SafeRun[];
+  readonly next_after?: string;
+}
+
+/** Runs, newest first. A session that does not exist has none. @throws UnknownCursorError */
+export async function listSafeRuns(deps: ApiDeps, caller: Caller, query: ListRunsQuery): Promise<SafeRunPage> {
+  const { session, status, runbook, after, limit } = query;
+  const sessionId = session === undefined ? undefined : await findSessionId(deps, caller, session);
+  if (session !== undefined && sessionId === undefined) return { runs: [] };
+  const page = await listRuns(deps.db, {
+    tenant: caller.tenant,
+    limit,
+    ...(sessionId !== undefined && { sessionId }),
+    ...(status !== undefined && { status }),
+    ...(runbook !== undefined && { runbook }),
+    ...(after !== undefined && { after }),
+  });
+  const runs = page.runs.map((run) => safeRun(run));
+  return { runs, ...(page.nextAfter !== undefined && { next_after: page.nextAfter }) };
+}
+
+async function findSessionId(deps: ApiDeps, caller: Caller, session: string): Promise<string | undefined> {
+  const isId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(session);
+  const choice = isId ? { id: session } : { keyId: caller.keyId, name: session };
+  return (await findSession(deps.db, caller.tenant, choice))?.id;
+}

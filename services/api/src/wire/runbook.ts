@@ -1,0 +1,43 @@
+import type { Definition } from '@muster/host';
+import { z } from 'zod';
+
+const standing = z.enum(['ok', 'problem', 'declined']);
+
+export const runbookSchema = z
+  .object({
+    name: z.string(),
+    version: z.string(),
+    description: z.string(),
+    form: z.enum(['procedure', 'fleet']),
+    result_kind: z.string(),
+    rules: z.object({ name: z.string(), version: z.string() }),
+    verdicts: z.record(z.string(), standing).describe('Verdict words and how they stand.'),
+    input_schema: z.record(z.string(), z.unknown()).describe('JSON Schema of the input.'),
+    definition_digest: z.string(),
+    resume_supported: z.boolean(),
+  })
+  .meta({ id: 'Runbook' });
+
+export type RunbookDescription = z.infer<typeof runbookSchema>;
+
+/** What a caller may know of a runbook. It is also what is kept with its digest. */
+export function describeRunbook(definition: Definition): RunbookDescription {
+  const { runbook, digest } = definition;
+  return {
+    name: runbook.name,
+    version: runbook.version,
+    description: runbook.description,
+    form: runbook.form,
+    result_kind: runbook.resultKind,
+    rules: { name: runbook.rules.name, version: runbook.rules.version },
+    verdicts: { ...runbook.verdicts.standings },
+    input_schema: inputSchema(definition),
+    definition_digest: digest,
+    resume_supported: false,
+  };
+}
+
+function inputSchema({ runbook }: Definition): Record<string, unknown> {
+  const { $schema: _dialect, ...schema } = z.toJSONSchema(runbook.input, { io: 'input', unrepresentable: 'any' });
+  return schema;
+}

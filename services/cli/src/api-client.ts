@@ -1,0 +1,136 @@
+/** The API as the command line uses it. */
+import { Readable } from 'node:stream';
+import type { RunbookEnvelope } from '@muster/envelope';
+import { CommandError, UsageError } from './exit-codes.ts';
+import type { LocalFile } from './input-files.ts';
+
+export interface RunView {
+  readonly run_id: string;
+  readonly run_status: 'pending' | 'running' | 'interrupted' | 'completed' | 'cancelled' | 'failed';
+  readonly phase: string;
+  readonly status_summary?: string;
+  readonly answer_kind?: 'envelope' | 'absence' | 'failure';
+  readonly subjects?: { readonly total: number; readonly settled: number };
+  readonly [field: string]: unknown;
+}
+
+export interface RunbookView {
+  readonly name: string;
+  readonly version: string;
+  readonly description: string;
+  readonly input_schema: unknown;
+}
+
+export interface RowView {
+  readonly subject: string;
+  readonly outcome: string;
+  readonly verdict?: string;
+  readonly standing?: string;
+  readonly reason?: string;
+  readonly columns?: Readonly<Record<string, unknown>>;
+}
+
+export type AnswerView =
+  | { readonly kind: 'envelope'; readonly body: RunbookEnvelope }
+  | { readonly kind: 'absence'; readonly body: unknown }
+  | { readonly kind: 'failure'; readonly body: { readonly code: string; readonly message: string } };
+
+interface Problem {
+  readonly code?: string;
+  readonly title?: string;
+  readonly detail?: string;
+  readonly errors?: readonly { readonly path: string; readonly expected: string }[];
+}
+
+const TIMEOUT_MS = 30_000;
+/** Problems that come of what the user typed. */
+const USAGE_CODES = new Set(['unknown_runbook', 'unknown_runbook_version', 'input_invalid', 'invalid_request']);
+
+export class ApiClient {
+  readonly address: string;
+  readonly #key: string;
+
+  constructor(address: string, key: string) {
+    this.address = address.replace(/\/+$/, '');
+    this.#key = key;
+  }
+
+  listRunbooks(): Promise<{ runbooks: RunbookView[] }> {
+    return this.#json('GET', '/v1/runbooks');
+  }
+
+  findRunbook(name: string): Promise<RunbookView> {
+    return this.#json('GET', `/v1/runbooks/${encodeURIComponent(name)}`);
+  }
+
+  async upload(file: LocalFile): Promise<{ ref: string }> {
+    const body = Readable.toWeb(Readable.from(file.open())) as ReadableStream<Uint8Array>;
+    const path = `/v1/uploads?name=${encodeURIComponent(file.name)}`;
+    const headers = { 'content-type': 'application/octet-stream' };
+    // A large file may take long; the server bounds it.
+    return await this.#read(await this.#send('POST', path, { body, duplex: 'half', headers } as RequestInit));
+  }
+
+  startRun(body: Readonly<Record<string, unknown>>, idempotencyKey: string): Promise<RunView> {
+    return this.#json('POST', '/v1/runs', body, { 'idempotency-key': idempotencyKey });
+  }
+
+  getRun(runId: string): Promise<RunView> {
+    return this.#json('GET', `/v1/runs/${encodeURIComponent(runId)}`);
+  }
+
+  cancelRun(runId: string, reason?: string): Promise<RunView> {
+    return this.#json('POST', `/v1/runs/${encodeURIComponent(runId)}/cancel`, reason === undefined ? {} : { reason });
+  }
+
+  getAnswer(runId: string): Promise<AnswerView> {
+    return this.#json('GET', `/v1/runs/${encodeURIComponent(runId)}/answer`);
+  }
+
+  /** Every row of a run in order, read in pages. */
+  async *rows(runId: string): AsyncGenerator<RowView> {
+    let after: string | undefined;
+    do {
+      const query = new URLSearchParams({ limit: '1000', ...(after !== undefined && { after }) });
+      const page: { rows: RowView[]; next_after?: string } = await this.#json(
+        'GET',
+        `/v1/runs/${encodeURIComponent(runId)}/rows?${query}`,
+      );
+      yield* page.rows;
+      after = page.next_after;
+    } while (after !== undefined);
+  }
+
+  async #json<T>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    const type = body === undefined ? {} : { 'content-type': 'application/json' };
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    return await this.#read<T>(await this.#send(method, path, { ...sent, signal, headers: { ...type, ...headers } }));
+  }
+
+  async #send(method: string, path: string, init: RequestInit): Promise<Response> {
+    try {
+      return await fetch(`${this.address}${path}`, {
+        method,
+        ...init,
+        headers: { ...(init.headers as Record<string, string>), authorization: `Bearer ${this.#key}` },
+      });
+    } catch (error) {
+      // What failed while our own file was being read is about the file.
+      for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+        if (cause instanceof CommandError) throw cause;
+      }
+      const why = (error as { cause?: { code?: string } }).cause?.code ?? (error as Error).name;
+      throw new CommandError(`the API at ${this.address} cannot be reached (${why})`);
+    }
+  }
+
+  async #read<T>(response: Response): Promise<T> {
+    if (response.ok) return (await response.json()) as T;
+    const problem = (await response.json().catch(() => ({}))) as Problem;
+    const places = (problem.errors ?? []).map(({ path, expected }) => `${path || 'input'}: expected ${expected}`);
+    const said = [problem.detail ?? problem.title ?? `HTTP ${response.status}`, ...places].join('; ');
+    const text = `${said} [${problem.code ?? response.status}]`;
+    throw USAGE_CODES.has(problem.code ?? '') ? new UsageError(text) : new CommandError(text);
+  }
+}

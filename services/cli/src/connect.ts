@@ -1,0 +1,29 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from '@muster/host';
+import { ApiClient } from './api-client.ts';
+import { readServerFile } from './embedded/server-file.ts';
+import { CommandError } from './exit-codes.ts';
+
+/**
+ * The API that the user means: the configured one, else the one that runs in the data folder.
+ *
+ * @throws CommandError when there is none, with what to do about it
+ */
+export async function connect(config: Config): Promise<ApiClient> {
+  const server = config.apiUrl === undefined ? await readServerFile(config.dataDirectory) : undefined;
+  const address = config.apiUrl ?? server?.address;
+  if (address === undefined) {
+    throw new CommandError('no Muster is running here: start one with `npm start`, or name one with MUSTER_API_URL');
+  }
+  return new ApiClient(address, config.apiKey ?? (await readKey(config)));
+}
+
+async function readKey(config: Config): Promise<string> {
+  const file = config.bootstrapKeyFile ?? join(config.dataDirectory, 'admin.key');
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch {
+    throw new CommandError(`there is no API key in ${file}: name one with MUSTER_API_KEY`);
+  }
+}

@@ -1,0 +1,20 @@
+/** How the command line ends. Verdicts change it only when `--fail-on` asks for it. */
+export const EXIT = Object.freeze({
+  ok: 0,
+  /** The run failed, or could not be carried out. */
+  failed: 1,
+  /** Wrong usage: one line says what was expected. */
+  usage: 2,
+  /** `--fail-on problem`, and there was one. */
+  verdict: 3,
+});
+
+/** Wrong usage. The message is one line that says what was expected. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** Something could not be carried out. The message is one line for a person. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+}

@@ -1,0 +1,102 @@
+/**
+ * Builds a worker of its parts. Whoever builds it starts and stops it.
+ */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { ArtifactStore } from '@muster/artifacts';
+import type { Config, LoadedCatalog, Logger, SecretBox } from '@muster/host';
+import { JobConsumer, JobProducer, QUEUE_NAMES, type QueueBackend } from '@muster/queue';
+import { type Database, forgetWorker, listenForDispatch } from '@muster/results';
+import { jobHandler } from './jobs/handle-job.ts';
+import { artifactSweeper } from './maintenance/artifact-sweeper.ts';
+import { DISPATCHER, dispatcher, reconciler } from './maintenance/dispatcher.ts';
+import { MaintenanceRunner } from './maintenance/maintenance-service.ts';
+import { partitionKeeper, workerHeartbeat } from './maintenance/worker-heartbeat.ts';
+import { ProgressMarker } from './progress-marker.ts';
+import { StopWatch } from './stop-watch.ts';
+import type { WorkerContext } from './worker-context.ts';
+
+export interface WorkerParts {
+  readonly config: Pick<Config, 'workerConcurrency' | 'sliceMs' | 'lockMs' | 'stallCheckMs' | 'dispatchWindow'>;
+  readonly db: Database;
+  readonly store: ArtifactStore;
+  readonly backend: QueueBackend;
+  readonly catalog: LoadedCatalog;
+  readonly box: SecretBox;
+  readonly log: Logger;
+  readonly now?: () => Date;
+}
+
+export interface Worker {
+  readonly id: string;
+  start(): Promise<void>;
+  /** Stops taking work, hands back what is not done, and ends within `graceMs` and a little. Idempotent. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Plan, collect and the bounded form wait for little and are few; chunks have the concurrency that was configured. */
+const RUN_CONCURRENCY = 4;
+
+export function buildWorker(parts: WorkerParts): Worker {
+  const { config, db, store, backend, catalog, log, now = () => new Date() } = parts;
+  const workerId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
+  const onError = (error: unknown, jobId?: string) => {
+    const { name, code, message } = error as { name?: string; code?: string; message?: string };
+    // Our own errors speak for themselves; a foreign message may carry a payload.
+    log.warn(
+      { error: name, code, ...(jobId !== undefined && { job: jobId }), ...(code !== undefined && { message }) },
+      'unexpected',
+    );
+  };
+  const stops = new StopWatch(db, { onError });
+  const context: WorkerContext = {
+    workerId,
+    db,
+    store,
+    catalog,
+    box: parts.box,
+    stops,
+    log,
+    limits: config,
+    now,
+    newId: randomUUID,
+  };
+  const producer = new JobProducer(backend, onError);
+  const handle = jobHandler(context, new ProgressMarker(db));
+  const timings = { lockMs: config.lockMs, stallCheckMs: config.stallCheckMs, handle, onError };
+  const consumers = [
+    new JobConsumer(backend, { queue: QUEUE_NAMES.runs, concurrency: RUN_CONCURRENCY, ...timings }),
+    new JobConsumer(backend, { queue: QUEUE_NAMES.chunks, concurrency: config.workerConcurrency, ...timings }),
+  ];
+  const upkeep = new MaintenanceRunner(
+    [
+      dispatcher(db, producer, config.dispatchWindow),
+      reconciler(db, producer, now),
+      artifactSweeper(db, store, now),
+      workerHeartbeat(db, workerId, [...catalog.byDigest.keys()], now),
+      partitionKeeper(db, now),
+    ],
+    log,
+  );
+  let listener: ReturnType<typeof listenForDispatch> | undefined;
+  let stopped: Promise<void> | undefined;
+  const stop = async (graceMs: number) => {
+    await upkeep.stop();
+    await Promise.all([...consumers.map((consumer) => consumer.stop(graceMs)), listener?.stop()]);
+    stops.close();
+    await producer.close();
+    await forgetWorker(db, workerId).catch(() => {});
+  };
+  return {
+    id: workerId,
+    async start() {
+      await Promise.all(consumers.map((consumer) => consumer.start()));
+      upkeep.start();
+      listener = listenForDispatch(db, { onNotify: () => upkeep.hurry(DISPATCHER), onError });
+    },
+    stop(graceMs) {
+      stopped ??= stop(graceMs);
+      return stopped;
+    },
+  };
+}

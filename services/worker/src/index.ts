@@ -1,0 +1,1 @@
+export { buildWorker, type Worker, type WorkerParts } from './build-worker.ts';

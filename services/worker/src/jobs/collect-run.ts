@@ -1,0 +1,173 @@
+/**
+ * Collect: won once; reads what the chunks left, composes the one answer, mints its walk, posts it once.
+ */
+import {
+  collectFleet,
+  type FleetResults,
+  type FleetRunbook,
+  type FleetTotals,
+  maxRowsOf,
+  mergeTotals,
+  NO_TOTALS,
+  type RowSource,
+  RunFailure,
+  type SubjectCounts,
+  type WalkRow,
+} from '@muster/envelope';
+import { COMPLETED, type JobMessage, type JobOutcome } from '@muster/queue';
+import {
+  chunkSummaries,
+  claimRun,
+  countOutcomes,
+  finishRun,
+  getRunInput,
+  headRows,
+  notCheckedGroups,
+  type RunClaim,
+  type RunRecord,
+  type SubjectRecord,
+} from '@muster/results';
+import { STOP_REASONS } from '../assess-turn.ts';
+import { AttemptArtifacts } from '../attempt-artifacts.ts';
+import { failureBody } from '../failure-answer.ts';
+import { runTools } from '../run-tools.ts';
+import type { StoredChunk, StoredPlan } from '../stored-summaries.ts';
+import { readSegment } from '../walk-segment.ts';
+import type { WorkerContext } from '../worker-context.ts';
+import { diedTooOften, handBack } from './run-attempt.ts';
+
+export const MANIFEST_ARTIFACT_KIND = 'recording/walk-manifest';
+
+export async function collectRun(
+  context: WorkerContext,
+  runbook: FleetRunbook,
+  message: JobMessage,
+  stopping: AbortSignal,
+): Promise<JobOutcome> {
+  const { db } = context;
+  const claim = await claimRun(db, { runId: message.runId, phase: 'collect', dispatchNo: message.dispatchNo });
+  if (claim === undefined) return { kind: 'discarded', reason: 'nothing to collect' };
+  const { run, fence } = claim;
+  const artifacts = new AttemptArtifacts(context, { run, fence });
+  const read = diedTooOften(run) ?? (await readResults(context, claim, runbook, artifacts));
+  const input = (await getRunInput(db, { tenant: run.tenant, runId: run.id }))?.body;
+  const args = { input: input as Record<string, unknown>, now: run.now.toISOString() };
+  const { tools } = runTools(context, run, stopping);
+  const call = { toolCallId: run.id, runId: run.id, tools, artifacts, signal: stopping };
+  const answer =
+    read instanceof RunFailure
+      ? ({ kind: 'failure', error: read } as const)
+      : await collectFleet(runbook, args, call, read);
+  if (stopping.aborted) return await handBack(context, { runId: run.id, fence });
+  const failure = answer.kind === 'failure' ? failureBody(answer.error, 'collect') : undefined;
+  const status = failure !== undefined ? 'failed' : run.stopReason === 'cancelled' ? 'cancelled' : 'completed';
+  const done = await finishRun(db, {
+    runId: run.id,
+    fence,
+    status,
+    answer: answer.kind === 'failure' ? { kind: 'failure', body: failure } : answer,
+    statusSummary: failure?.message ?? summaryLine(read as FleetResults, run),
+    artifacts: artifacts.commits,
+  });
+  return done === 'finished' ? COMPLETED : { kind: 'discarded', reason: 'another attempt finished this run' };
+}
+
+async function readResults(
+  context: WorkerContext,
+  { run }: RunClaim,
+  runbook: FleetRunbook,
+  artifacts: AttemptArtifacts,
+): Promise<FleetResults | RunFailure> {
+  const { db } = context;
+  const scope = { tenant: run.tenant, runId: run.id };
+  const stored = run.planSummary as StoredPlan | null;
+  let totals: FleetTotals = NO_TOTALS;
+  const segments: { ref: string; first_ordinal: number; subjects: number }[] = [];
+  for await (const chunk of chunkSummaries(db, scope)) {
+    totals = mergeTotals(totals, (chunk.summary as StoredChunk).totals);
+    if (chunk.walkRef !== null) {
+      segments.push({ ref: chunk.walkRef, first_ordinal: chunk.firstOrdinal, subjects: chunk.size });
+    }
+  }
+  const outcomes = await countOutcomes(db, scope);
+  const planned = run.subjectsTotal ?? 0;
+  if (outcomes.total !== planned) {
+    return new RunFailure('ledger_mismatch', `${planned} subjects were planned, and ${outcomes.total} have a row`);
+  }
+  const { notChecked: not_checked, cannotCover: cannot_cover, ...standings } = outcomes;
+  const counts: SubjectCounts = { ...standings, not_checked, cannot_cover };
+  const open = await notCheckedGroups(db, scope);
+  const manifestRef = await mintManifest(context, artifacts, run, stored, segments);
+  return {
+    ...(stored !== null && { plan: stored.plan }),
+    counts,
+    totals,
+    head: (await headRows(db, { ...scope, limit: maxRowsOf(runbook) })).map(rowSource),
+    open: {
+      ...open,
+      groups: open.groups.map(({ outcome, reason, reasonCode, count, sampleKeys }) => ({
+        outcome,
+        reason: reason ?? reasonCode,
+        count,
+        samples: sampleKeys,
+      })),
+    },
+    walk: () => readWalk(context, run, stored, segments),
+    ...(run.stopReason !== null &&
+      stored === null && {
+        stopped: { what: 'the subjects of this run, which were not counted', why: STOP_REASONS[run.stopReason] },
+      }),
+    ...(manifestRef !== undefined && { manifestRef }),
+  };
+}
+
+async function* readWalk(
+  context: WorkerContext,
+  run: RunRecord,
+  stored: StoredPlan | null,
+  segments: readonly { readonly ref: string }[],
+): AsyncGenerator<readonly WalkRow[]> {
+  for (const ref of [stored?.walkRef, ...segments.map((segment) => segment.ref)]) {
+    if (ref !== undefined) yield* readSegment(context.store, run, ref);
+  }
+}
+
+async function mintManifest(
+  context: WorkerContext,
+  artifacts: AttemptArtifacts,
+  run: RunRecord,
+  stored: StoredPlan | null,
+  segments: readonly object[],
+): Promise<string | undefined> {
+  if (segments.length === 0) return undefined;
+  const manifest = { run_id: run.id, ...(stored?.walkRef !== undefined && { plan: stored.walkRef }), segments };
+  try {
+    const { ref } = await artifacts.put({
+      kind: MANIFEST_ARTIFACT_KIND,
+      mediaType: 'application/json',
+      data: JSON.stringify(manifest),
+      label: `${run.runbookName} walk manifest`,
+      origin: { runId: run.id, toolCallId: run.id },
+    });
+    return ref;
+  } catch (error) {
+    // A failed mint costs the ticket, never the answer.
+    context.log.warn({ run: run.id, err: (error as Error).name }, 'no walk manifest');
+    return undefined;
+  }
+}
+
+function rowSource(subject: SubjectRecord): RowSource {
+  return {
+    key: subject.key,
+    verdict: subject.verdict ?? undefined,
+    standing: subject.standing ?? undefined,
+    reason: subject.reason ?? '',
+    columns: (subject.columns ?? {}) as Record<string, unknown>,
+  };
+}
+
+function summaryLine({ counts }: FleetResults, run: RunRecord): string {
+  const stopped = run.stopReason === null ? '' : `stopped (${run.stopReason}); `;
+  return `${stopped}${counts.total} subjects: ${counts.problem} problem, ${counts.declined} declined, ${counts.ok} ok, ${counts.not_checked} not checked, ${counts.cannot_cover} cannot be covered`;
+}

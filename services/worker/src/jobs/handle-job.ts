@@ -1,0 +1,52 @@
+import type { JobHandler, JobOutcome } from '@muster/queue';
+import type { ProgressMarker } from '../progress-marker.ts';
+import { isOutage } from '../run-tools.ts';
+import type { WorkerContext } from '../worker-context.ts';
+import { assessChunk } from './assess-chunk.ts';
+import { collectRun } from './collect-run.ts';
+import { openRun } from './open-run.ts';
+import { planRun } from './plan-run.ts';
+import { runProcedureJob } from './run-procedure.ts';
+
+const STORE_AWAY_MS = 2000;
+
+/** Makes the handler of every job of this worker: look the run up, do the step, say what it came to. */
+export function jobHandler(context: WorkerContext, progress: ProgressMarker): JobHandler {
+  return async (message, { signal }) => {
+    const log = context.log.child({
+      run: message.runId,
+      tenant: message.tenant,
+      job: message.kind,
+      attempt: message.dispatchNo,
+    });
+    const startedAt = performance.now();
+    const outcome = await withoutOutage(async () => {
+      const opened = await openRun(context, message);
+      if (opened.kind === 'not_now') return opened.outcome;
+      const { runbook } = opened.definition;
+      const own = { ...context, log };
+      if (runbook.form === 'procedure') return await runProcedureJob(own, runbook, message, signal);
+      if (message.kind === 'plan') return await planRun(own, runbook, message, signal);
+      if (message.kind === 'assess') return await assessChunk(own, runbook, message, signal, progress);
+      return await collectRun(own, runbook, message, signal);
+    });
+    const ms = Math.round(performance.now() - startedAt);
+    const said = {
+      ...('reason' in outcome && { reason: outcome.reason }),
+      ...(message.kind === 'assess' && { chunk: message.id }),
+      ms,
+    };
+    log[outcome.kind === 'retry' ? 'warn' : 'debug'](said, `${message.kind} ${outcome.kind}`);
+    return outcome;
+  };
+}
+
+/** A store that is away is no surprise: the job goes later. */
+async function withoutOutage(work: () => Promise<JobOutcome>): Promise<JobOutcome> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isOutage(error)) throw error;
+    return { kind: 'retry', delayMs: STORE_AWAY_MS, reason: `a store is away (${(error as { code?: string }).code})` };
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * The bounded form: one chart, one job, one answer, through the same envelope code.
+ */
+import { answerStopped, type ProcedureRunbook, runProcedure, standingOf, type VerdictRow } from '@muster/envelope';
+import { COMPLETED, type JobMessage, type JobOutcome } from '@muster/queue';
+import { claimRun, finishRun, getRunInput, type RowSettlement } from '@muster/results';
+import { STOP_REASONS } from '../assess-turn.ts';
+import { AttemptArtifacts } from '../attempt-artifacts.ts';
+import { failureBody } from '../failure-answer.ts';
+import { runTools } from '../run-tools.ts';
+import type { WorkerContext } from '../worker-context.ts';
+import { diedTooOften, handBack } from './run-attempt.ts';
+
+const RETRY_MS = 2000;
+
+export async function runProcedureJob(
+  context: WorkerContext,
+  runbook: ProcedureRunbook,
+  message: JobMessage,
+  stopping: AbortSignal,
+): Promise<JobOutcome> {
+  const { db } = context;
+  const claim = await claimRun(db, { runId: message.runId, phase: 'procedure', dispatchNo: message.dispatchNo });
+  if (claim === undefined) return { kind: 'discarded', reason: 'nothing to run' };
+  const { run, fence } = claim;
+  const attempt = { runId: run.id, fence };
+  const artifacts = new AttemptArtifacts(context, { run, fence });
+  const watch = context.stops.watch(run.id, run.stopReason);
+  try {
+    const signal = AbortSignal.any([watch.signal, stopping]);
+    const { tools, outage } = runTools(context, run, signal);
+    const call = {
+      toolCallId: run.id,
+      runId: run.id,
+      tools,
+      artifacts,
+      signal,
+      timeoutMs: runbook.limits.chartTimeoutMs,
+    };
+    const input = (await getRunInput(db, { tenant: run.tenant, runId: run.id }))?.body as Record<string, unknown>;
+    const gaveUp = diedTooOften(run);
+    const outcome =
+      gaveUp !== undefined
+        ? { answer: { kind: 'failure' as const, error: gaveUp }, rows: [] }
+        : watch.reason() === undefined
+          ? await runProcedure(runbook, { now: run.now.toISOString(), ...input }, call)
+          : undefined;
+    const reason = watch.reason();
+    if (reason !== undefined && outcome?.answer.kind !== 'envelope') {
+      const body = await answerStopped(runbook, call, STOP_REASONS[reason]);
+      const status = reason === 'cancelled' ? 'cancelled' : 'completed';
+      await finishRun(db, {
+        ...attempt,
+        status,
+        answer: { kind: 'envelope', body },
+        statusSummary: `stopped (${reason})`,
+        artifacts: artifacts.commits,
+      });
+      return COMPLETED;
+    }
+    if (outcome === undefined || stopping.aborted) return await handBack(context, attempt);
+    if (outage() !== undefined) return { kind: 'retry', delayMs: RETRY_MS, reason: 'the artifact store is away' };
+    const { answer, rows } = outcome;
+    const failure = answer.kind === 'failure' ? failureBody(answer.error, 'procedure') : undefined;
+    await finishRun(db, {
+      ...attempt,
+      status: failure !== undefined ? 'failed' : reason === 'cancelled' ? 'cancelled' : 'completed',
+      answer: answer.kind === 'failure' ? { kind: 'failure', body: failure } : answer,
+      statusSummary: failure?.message ?? (answer.kind === 'absence' ? 'nothing found' : `${rows.length} row(s)`),
+      artifacts: artifacts.commits,
+      rows: rows.map((row, ordinal) => rowSettlement(runbook, row, ordinal)),
+    });
+    return COMPLETED;
+  } finally {
+    watch.release();
+  }
+}
+
+/** A row of a bounded run as a subject of the results store. The chart names its rows; where it did not, its place does. */
+function rowSettlement(runbook: ProcedureRunbook, row: VerdictRow, ordinal: number): RowSettlement {
+  const { verdict, subject, reason, standing: _given, ...columns } = row;
+  const standing = standingOf(runbook.verdicts, verdict);
+  const key = typeof subject === 'string' && subject.trim() !== '' ? subject : `row ${ordinal + 1}`;
+  const spoken = typeof reason === 'string' ? reason : verdict;
+  if (standing === undefined || standing === 'declined') {
+    const undeclared = `the verdict word '${verdict}' has no declared standing`;
+    return {
+      key,
+      outcome: 'declined',
+      verdict,
+      standing: 'declined',
+      reason: standing === undefined ? undeclared : spoken,
+      columns,
+    };
+  }
+  return { key, outcome: 'verdict', verdict, standing, reason: spoken, columns };
+}

@@ -1,0 +1,69 @@
+import { type ArtifactStore, type ArtifactStreamRecord, isArtifactRef } from '@muster/artifacts';
+import { dispatchTools, type ToolDispatch } from '@muster/envelope';
+import { type InputFile, inputFileTool, scopeOf } from '@muster/host';
+import type { RunRecord } from '@muster/results';
+import type { WorkerContext } from './worker-context.ts';
+
+/** The tools of one run: those of the catalog, and the files of its input. */
+export interface RunTools {
+  readonly tools: ToolDispatch;
+  /** The error of a store that was away while a file was read: the attempt is then to be tried again. */
+  outage(): unknown;
+}
+
+/** Makes the tools of a run. `signal` aborts what they are waiting for. */
+export function runTools(context: WorkerContext, run: RunRecord, signal: AbortSignal): RunTools {
+  let outage: unknown;
+  const noting = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      if (isOutage(error)) outage = error;
+      throw error;
+    }
+  };
+  const inputFile = inputFileTool((ref) => noting(findFile(context.store, run, ref, signal, noting)));
+  const tools = dispatchTools([...context.catalog.catalog.tools.values(), inputFile], {
+    toolCallId: run.id,
+    runId: run.id,
+    signal,
+  });
+  return { tools, outage: () => outage };
+}
+
+/** Whether an error says that a store is away, and not that something is wrong. */
+export function isOutage(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return code === 'artifact_store_unavailable' || code === 'results_unavailable';
+}
+
+async function findFile(
+  store: ArtifactStore,
+  run: RunRecord,
+  ref: string,
+  signal: AbortSignal,
+  noting: <T>(work: Promise<T>) => Promise<T>,
+): Promise<InputFile | undefined> {
+  if (!isArtifactRef(ref)) return undefined;
+  const scope = scopeOf(run);
+  const meta = await store.head(scope, ref);
+  if (meta === null) return undefined;
+  return {
+    name: meta.label ?? ref,
+    bytes: meta.bytes,
+    async *open() {
+      const record: ArtifactStreamRecord | null = await noting(store.getStream(scope, ref, { signal }));
+      if (record === null) throw new Error('the file went away while it was being read');
+      const reader = record.body.getReader();
+      try {
+        for (;;) {
+          const { done, value } = await noting(reader.read());
+          if (done) return;
+          yield value;
+        }
+      } finally {
+        await reader.cancel().catch(() => {});
+      }
+    },
+  };
+}

@@ -1,0 +1,18 @@
+import type { ArtifactStore } from '@muster/artifacts';
+import type { Config, LoadedCatalog, Logger, SecretBox } from '@muster/host';
+import type { Database } from '@muster/results';
+import type { StopWatch } from './stop-watch.ts';
+
+/** What every job of this worker works with. Built once, in `build-worker.ts`. */
+export interface WorkerContext {
+  readonly workerId: string;
+  readonly db: Database;
+  readonly store: ArtifactStore;
+  readonly catalog: LoadedCatalog;
+  readonly box: SecretBox;
+  readonly stops: StopWatch;
+  readonly log: Logger;
+  readonly limits: Pick<Config, 'sliceMs'>;
+  readonly now: () => Date;
+  readonly newId: () => string;
+}
