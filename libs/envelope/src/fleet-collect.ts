@@ -117,7 +117,8 @@ export async function collectFleet(
   const body = composeEnvelope({
     toolName: runbook.name,
     toolCallId: call.toolCallId,
-    chartName: plan?.chartName ?? runbook.name,
+    // Three charts made this answer: it is the runbook that ran.
+    chartName: runbook.name,
     resultKind: runbook.resultKind,
     rules: runbook.rules,
     presentation: runbook.presentation,

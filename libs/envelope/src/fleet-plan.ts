@@ -26,7 +26,6 @@ export interface PlannedSubject {
 
 /** What planning came to. */
 export interface FleetPlan {
-  readonly chartName: string;
   readonly total: number;
   readonly duplicates: { readonly count: number; readonly samples: readonly string[] };
   readonly summary: ChartSummary;
@@ -111,7 +110,6 @@ export async function planFleet(
   return {
     kind: 'planned',
     plan: {
-      chartName: chart.buildTimeStructure.name,
       total: seen.size,
       duplicates: { count: duplicates, samples },
       summary: summariseChart(run, records, runbook.verdicts.decider),

@@ -51,6 +51,7 @@ export { type FleetPlan, type PlannedSubject, type PlanOutcome, planFleet } from
 export { countSubjects, type FleetOutcome, GROUP_SAMPLES, MAX_GROUPS, runFleet } from './fleet-run.ts';
 export { type FleetTotals, mergeTotals, NO_TOTALS, totalSubjects } from './fleet-totals.ts';
 export { answerStopped, type ProcedureOutcome, type RunCall, runProcedure } from './procedure-run.ts';
+export { type RenderOptions, renderEnvelope } from './render-envelope.ts';
 export { ChartTimeoutError, type Timers } from './run-chart.ts';
 export type {
   AssessArgs,

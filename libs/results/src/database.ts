@@ -9,7 +9,7 @@
  */
 
 import pg from 'pg';
-import { asResultsError, isTransient } from './errors.ts';
+import { asResultsError, asUnavailable, isTransient, StatementRefusedError } from './errors.ts';
 
 /** Rows of a statement. */
 export interface Rows<Row> {
@@ -73,36 +73,44 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('connect', (client) => client.on('error', () => {}));
   let closing: Promise<void> | undefined;
 
-  const attempt = async <T>(work: () => Promise<T>): Promise<T> => {
+  /** A connection, and whether it may be used again: one that was lost, or gave up waiting, may not. */
+  const onClient = (client: pg.ClientBase, queryTimeoutMs?: number): Queryable & { broken: boolean } => {
+    const connected: Queryable & { broken: boolean } = {
+      broken: false,
+      async query(text, values) {
+        try {
+          return await run(client, text, values, queryTimeoutMs);
+        } catch (thrown) {
+          const error = asResultsError(thrown, address);
+          if (!(error instanceof StatementRefusedError)) connected.broken = true;
+          throw error;
+        }
+      },
+      transaction: (fn) => inTransaction(connected, fn),
+    };
+    return connected;
+  };
+
+  const connect = async (): Promise<pg.PoolClient> => {
     try {
-      return await work();
+      return await pool.connect();
     } catch (error) {
-      throw asResultsError(error, address);
+      throw asUnavailable(error, address);
     }
   };
 
-  const onClient = (client: pg.ClientBase, queryTimeoutMs?: number): Queryable => {
-    const queryable: Queryable = {
-      query: (text, values) => attempt(() => run(client, text, values, queryTimeoutMs)),
-      transaction: (fn) => inTransaction(queryable, fn),
-    };
-    return queryable;
-  };
-
   const onPooledClient = async <T>(fn: (connection: Queryable) => Promise<T>): Promise<T> => {
-    const client = await attempt(() => pool.connect());
-    let broken = true;
+    const client = await connect();
+    const connected = onClient(client);
     try {
-      const result = await fn(onClient(client));
-      broken = false;
-      return result;
+      return await fn(connected);
     } finally {
-      client.release(broken);
+      client.release(connected.broken);
     }
   };
 
   const onPatientClient = async <T>(fn: (connection: Queryable) => Promise<T>): Promise<T> => {
-    const client = await attempt(() => pool.connect());
+    const client = await connect();
     try {
       const patient = onClient(client, PATIENT_MS);
       await patient.query('set statement_timeout = 0');
@@ -116,20 +124,20 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     address,
     connection,
-    query: (text, values) => attempt(() => run(pool, text, values)),
-    transaction: (fn) => retrying(() => onPooledClient((connection) => connection.transaction(fn))),
+    query: (text, values) => onPooledClient((connected) => connected.query(text, values)),
+    transaction: (fn) => retrying(() => onPooledClient((connected) => connected.transaction(fn))),
     session: onPatientClient,
     async ping(timeoutMs) {
       const client = new pg.Client({ ...connection, connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs });
       client.on('error', () => {});
-      await attempt(async () => {
-        try {
-          await client.connect();
-          await client.query('select 1');
-        } finally {
-          client.end().catch(() => {});
-        }
-      });
+      try {
+        await client.connect();
+        await client.query('select 1');
+      } catch (error) {
+        throw asUnavailable(error, address);
+      } finally {
+        client.end().catch(() => {});
+      }
     },
     close() {
       closing ??= pool.end();
@@ -139,7 +147,7 @@ export function openDatabase(options: DatabaseOptions): Database {
 }
 
 async function run<Row extends object>(
-  client: pg.ClientBase | pg.Pool,
+  client: pg.ClientBase,
   text: string,
   values: readonly unknown[] = [],
   queryTimeoutMs?: number,

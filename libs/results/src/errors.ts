@@ -109,6 +109,8 @@ const NETWORK_CODES = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
   'EPIPE',
+  'EACCES',
+  'EPERM',
   'ENOENT',
 ]);
 
@@ -127,6 +129,14 @@ export function asResultsError(error: unknown, address: string): unknown {
   // Only our own exceptions (class MU) and faults of the statement itself (class 42) have texts without stored values.
   const message = /^(MU|42)/.test(code) ? error.message : undefined;
   return new StatementRefusedError(code, (error as { constraint?: string }).constraint, message);
+}
+
+/** The same for a failure to connect, which leaves the store unavailable whatever the reason is. */
+export function asUnavailable(error: unknown, address: string): ResultsUnavailableError {
+  const known = asResultsError(error, address);
+  if (known instanceof ResultsUnavailableError) return known;
+  const reason = known instanceof StatementRefusedError ? `SQLSTATE ${known.sqlState}` : errorMessage(known);
+  return new ResultsUnavailableError(address, reason.split('\n', 1)[0]!);
 }
 
 /** True where PostgreSQL undid a transaction only because of its neighbours: doing it again is right. */

@@ -6,13 +6,18 @@
 import type { ArtifactCommit } from './artifacts.ts';
 import { commitArtifacts } from './artifacts.ts';
 import { boundedText } from './bounded-text.ts';
-import type { Queryable } from './database.ts';
+import type { Queryable, Tx } from './database.ts';
+import { insertSubjects, type SubjectSettlement } from './insert-subjects.ts';
+import type { SubjectNames } from './plan-chunks.ts';
 import type { RunEventInput } from './run-events.ts';
 import { appendEvents } from './run-events.ts';
 import type { AnswerKind, FinalRunStatus, RunRecord } from './run-record.ts';
 import { RUN_COLUMNS } from './run-record.ts';
 import { lockRun } from './runs.ts';
 import { condemnUploadsOf } from './uploads.ts';
+
+/** A row of a bounded run: a subject with its name. */
+export type RowSettlement = SubjectSettlement & { readonly key: string };
 
 /** The end of a run, as the attempt that holds its fence gives it. */
 export interface RunFinish {
@@ -25,6 +30,8 @@ export interface RunFinish {
   /** One printable line, cut to 512 bytes. */
   readonly statusSummary?: string;
   readonly artifacts?: readonly ArtifactCommit[];
+  /** The rows of a bounded run. The first of two equal keys keeps its name; the others get their place behind it. */
+  readonly rows?: readonly RowSettlement[];
   /** Entries for the history before the last one. */
   readonly events?: readonly RunEventInput[];
   readonly now?: Date;
@@ -49,6 +56,7 @@ export function finishRun(db: Queryable, finish: RunFinish): Promise<'finished' 
         values ($1, $2, $3, $4, $5::json, $6)`,
       [before.id, before.tenant, before.sessionId, finish.answer.kind, JSON.stringify(finish.answer.body), now],
     );
+    await insertRows(tx, before, finish.rows ?? [], now);
     // Chunks of a plan that was never frozen are nobody's denominator, and still hold items.
     await tx.query(`delete from muster.chunks where run_id = $1 and state = 'open'`, [before.id]);
     const { rows } = await tx.query<RunRecord>(
@@ -62,4 +70,22 @@ export function finishRun(db: Queryable, finish: RunFinish): Promise<'finished' 
     await condemnUploadsOf(tx, before.id);
     return 'finished';
   });
+}
+
+async function insertRows(tx: Tx, run: RunRecord, rows: readonly RowSettlement[], now: Date): Promise<void> {
+  const taken = new Set<string>();
+  const names = rows.map(({ key }, index): SubjectNames => {
+    const name = taken.has(key) ? `${key} (row ${index + 1})` : key;
+    taken.add(name);
+    return [name, null, null];
+  });
+  const place = {
+    tenant: run.tenant,
+    sessionId: run.sessionId,
+    runId: run.id,
+    runCreatedAt: run.createdAt,
+    chunkId: null,
+    firstOrdinal: 0,
+  };
+  await insertSubjects(tx, place, names, rows, now);
 }

@@ -47,10 +47,11 @@ export {
   StatementRefusedError,
   UnknownCursorError,
 } from './errors.ts';
-export type { RunFinish } from './finish-run.ts';
+export type { RowSettlement, RunFinish } from './finish-run.ts';
 export { finishRun } from './finish-run.ts';
 export type { CanonicalInput } from './inputs.ts';
 export { getRunInput } from './inputs.ts';
+export type { SubjectSettlement, WalkRange } from './insert-subjects.ts';
 export { markProgress } from './mark-progress.ts';
 export type { MigrationReport, SchemaVersion } from './migrate.ts';
 export { migrate, schemaVersion } from './migrate.ts';
@@ -75,11 +76,11 @@ export type { RunListQuery, RunPage } from './runs.ts';
 export { getRun, listRuns } from './runs.ts';
 export type { SessionChoice, SessionRecord } from './sessions.ts';
 export { ensureSession, findSession } from './sessions.ts';
-export type { ChunkSettlement, SubjectSettlement, WalkRange } from './settle-chunk.ts';
+export type { ChunkSettlement } from './settle-chunk.ts';
 export { countSettlement, settleChunk } from './settle-chunk.ts';
 export { startCollect, startReadyCollects } from './start-collect.ts';
 export type { CancelOutcome } from './stop-run.ts';
-export { requestCancel, stopRun } from './stop-run.ts';
+export { readStopReasons, requestCancel, stopRun } from './stop-run.ts';
 export { ensurePartitions } from './subject-partitions.ts';
 export type {
   ReasonGroup,

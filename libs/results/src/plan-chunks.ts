@@ -8,6 +8,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { type ArtifactCommit, commitArtifacts } from './artifacts.ts';
 import { storableText } from './bounded-text.ts';
 import type { Queryable, Tx } from './database.ts';
 import { LedgerMismatchError } from './errors.ts';
@@ -38,7 +39,7 @@ export function writeChunks(
 ): Promise<boolean> {
   return db.transaction(async (tx) => {
     const { rows } = await tx.query<RunRecord>(
-      `select ${RUN_COLUMNS} from muster.runs where id = $1 and fence = $2 and phase = 'plan' for share`,
+      `select ${RUN_COLUMNS} from muster.runs where id = $1 and $2::int is not null and phase = 'plan' for share`,
       [plan.runId, plan.fence],
     );
     const run = rows[0];
@@ -73,7 +74,15 @@ export function writeChunks(
  */
 export function freezeRun(
   db: Queryable,
-  plan: { runId: string; fence: number; total: number; planSummary: unknown; now?: Date },
+  plan: {
+    runId: string;
+    fence: number;
+    total: number;
+    planSummary: unknown;
+    /** Artifacts that the plan staged. */
+    artifacts?: readonly ArtifactCommit[];
+    now?: Date;
+  },
 ): Promise<boolean> {
   const now = plan.now ?? new Date();
   return db.transaction(async (tx) => {
@@ -81,6 +90,7 @@ export function freezeRun(
     if (before?.fence !== plan.fence || before.phase !== 'plan') return false;
     await tx.query('delete from muster.chunks where run_id = $1 and plan_fence <> $2', [plan.runId, plan.fence]);
     await checkSum(tx, plan.runId, plan.total);
+    await commitArtifacts(tx, { runId: plan.runId, fence: plan.fence }, plan.artifacts ?? [], now);
     const { rows } = await tx.query<RunRecord>(
       `update muster.runs set phase = $3, plan_fence = fence, subjects_total = $4, frozen_at = $5,
           plan_summary = $6::json, dispatched_at = null, starts = 0, revision = revision + 1, updated_at = $5

@@ -11,36 +11,12 @@
 
 import type { ArtifactCommit } from './artifacts.ts';
 import { commitArtifacts } from './artifacts.ts';
-import { storableText } from './bounded-text.ts';
 import type { OutcomeCounts } from './chunks.ts';
 import type { Queryable, Tx } from './database.ts';
 import { SettlementInvalidError } from './errors.ts';
+import { insertSubjects, type SubjectSettlement } from './insert-subjects.ts';
 import type { SubjectNames } from './plan-chunks.ts';
 import { keysJson } from './plan-chunks.ts';
-
-/** Where a subject's walk rows lie in its segment, and what they hash to. */
-export interface WalkRange {
-  readonly ref: string;
-  readonly offset: number;
-  readonly length: number;
-  readonly sha256: string;
-}
-
-/** How one subject ended. */
-export type SubjectSettlement = (
-  | { readonly outcome: 'verdict'; readonly verdict: string; readonly standing: 'ok' | 'problem' }
-  | { readonly outcome: 'declined'; readonly verdict: string; readonly standing: 'declined' }
-  | { readonly outcome: 'not_checked' }
-  | { readonly outcome: 'cannot_cover' }
-) & {
-  /** Required unless there is a verdict. */
-  readonly reasonCode?: string;
-  readonly reason?: string;
-  /** The row's columns; the order of its keys is kept. */
-  readonly columns?: unknown;
-  readonly evidence?: unknown;
-  readonly walk?: WalkRange;
-};
 
 /** What an attempt hands in for a chunk. */
 export interface ChunkSettlement {
@@ -82,7 +58,8 @@ export function settleChunk(db: Queryable, settlement: ChunkSettlement): Promise
     const chunk = await lockOpenChunk(tx, settlement);
     if (chunk === undefined) return 'lost';
     checkFit(chunk, settlement);
-    await insertSubjects(tx, chunk, settlement.subjects, now);
+    const names = chunk.keys.slice(0, settlement.subjects.length);
+    await insertSubjects(tx, { ...chunk, chunkId: chunk.id }, names, settlement.subjects, now);
     await closeChunk(tx, chunk, settlement, now);
     await openRemainder(tx, chunk, settlement);
     await commitArtifacts(
@@ -118,50 +95,6 @@ function checkFit(chunk: OpenChunk, settlement: ChunkSettlement): void {
       `a settlement of ${covered} of ${chunk.size} subjects came ${settlement.remainder ? 'with' : 'without'} a remainder`,
     );
   }
-}
-
-async function insertSubjects(
-  tx: Tx,
-  chunk: OpenChunk,
-  subjects: readonly SubjectSettlement[],
-  now: Date,
-): Promise<void> {
-  const names = chunk.keys.slice(0, subjects.length);
-  await tx.query(
-    `insert into muster.subjects (tenant, session_id, run_created_at, run_id, chunk_id, ordinal, key, identity, target,
-      outcome, verdict, standing, reason_code, reason, columns, evidence, walk_ref, walk_offset, walk_length,
-      walk_sha256, settled_at)
-    select $1, $2, $3, $4, $5, $6::int + row.place::int - 1, row.key, row.identity, row.target, row.outcome,
-      row.verdict, row.standing, row.reason_code, row.reason, row.columns::json, row.evidence::json, row.walk_ref,
-      row.walk_offset, row.walk_length, row.walk_sha256, $7
-    from unnest($8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[],
-      $16::text[], $17::text[], $18::text[], $19::bigint[], $20::bigint[], $21::text[]) with ordinality
-      as row (key, identity, target, outcome, verdict, standing, reason_code, reason, columns, evidence, walk_ref,
-        walk_offset, walk_length, walk_sha256, place)`,
-    [
-      chunk.tenant,
-      chunk.sessionId,
-      chunk.runCreatedAt,
-      chunk.runId,
-      chunk.id,
-      chunk.firstOrdinal,
-      now,
-      names.map(([key]) => key),
-      names.map(([, identity]) => identity),
-      names.map(([, , target]) => target),
-      subjects.map((subject) => subject.outcome),
-      subjects.map((subject) => ('verdict' in subject ? storableText(subject.verdict) : null)),
-      subjects.map((subject) => ('standing' in subject ? subject.standing : null)),
-      subjects.map((subject) => subject.reasonCode ?? null),
-      subjects.map((subject) => (subject.reason === undefined ? null : storableText(subject.reason))),
-      subjects.map((subject) => json(subject.columns)),
-      subjects.map((subject) => json(subject.evidence)),
-      subjects.map((subject) => subject.walk?.ref ?? null),
-      subjects.map((subject) => subject.walk?.offset ?? null),
-      subjects.map((subject) => subject.walk?.length ?? null),
-      subjects.map((subject) => subject.walk?.sha256 ?? null),
-    ],
-  );
 }
 
 async function closeChunk(tx: Tx, chunk: OpenChunk, settlement: ChunkSettlement, now: Date): Promise<void> {

@@ -77,3 +77,16 @@ async function sendToItsEnd(tx: Tx, run: RunRecord, now: Date): Promise<RunRecor
   await wakeDispatcher(tx);
   return rows[0]!;
 }
+
+/** The runs among these that are to stop, with the reason. One query for all that a worker works on. */
+export async function readStopReasons(
+  db: Queryable,
+  runIds: readonly string[],
+): Promise<(readonly [string, StopReason])[]> {
+  if (runIds.length === 0) return [];
+  const { rows } = await db.query<{ id: string; reason: StopReason }>(
+    'select id, stop_reason as reason from muster.runs where id = any($1::uuid[]) and stop_reason is not null',
+    [runIds],
+  );
+  return rows.map(({ id, reason }) => [id, reason] as const);
+}

@@ -49,7 +49,7 @@ test('a store that accepts a connection and says nothing is unavailable after it
   server.close();
 });
 
-test('a wrong database name or password is unavailable, without credentials', async () => {
+test('a store without the database of that name is unavailable', async () => {
   const url = new URL(store.url);
   url.pathname = '/no_such_database';
   const db = openDatabase({ url: url.href });
@@ -87,6 +87,23 @@ test('a refused statement names its rule and none of its values', async () => {
     expect(`${thrown.message}${JSON.stringify(thrown)}${String(thrown.cause)}`).not.toContain(SECRET);
     expect(thrown.message).not.toContain('\n');
   }
+});
+
+test('a refused statement costs nothing but itself: its connection is used again', async () => {
+  const db = openDatabase({ url: store.url, maxConnections: 1 });
+  const pid = async () => (await db.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]!.pid;
+  const before = await pid();
+  await thrownBy(db.query('select 1 / 0'));
+  await thrownBy(db.transaction((tx) => tx.query('select 1 / 0')));
+  expect(await pid()).toBe(before);
+  await db.close();
+});
+
+test('a statement that outlives its time is given up, and the store works on', async () => {
+  const db = openDatabase({ url: store.url, maxConnections: 1, statementTimeoutMs: 50 });
+  expect(await thrownBy(db.query('select pg_sleep(30)'))).toMatchObject({ sqlState: '57014' });
+  expect((await db.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+  await db.close();
 });
 
 test('a transaction that throws is undone whole, also what joined it', async () => {

@@ -24,8 +24,9 @@ export interface ContainerPlan {
   readonly port: number;
   readonly environment?: Readonly<Record<string, string>>;
   readonly command?: readonly string[];
-  /** The line of its log that says it is ready, and how often it must have come. */
-  readonly ready: { readonly line: RegExp; readonly times: number };
+  readonly entrypoint?: readonly string[];
+  /** The line of its log that says it is ready, and how often it must have come; else its port says it. */
+  readonly ready?: { readonly line: RegExp; readonly times: number };
 }
 
 /** A running container. */
@@ -93,11 +94,13 @@ async function ensureImage(client: ContainerRuntimeClient, image: string, insist
 async function run(plan: ContainerPlan, client: ContainerRuntimeClient): Promise<ContainerService> {
   const { GenericContainer, Wait } = await import('testcontainers');
   await chooseReaper(client);
+  const said = plan.ready === undefined ? [] : [Wait.forLogMessage(plan.ready.line, plan.ready.times)];
   const container = new GenericContainer(plan.image)
     .withEnvironment({ ...plan.environment })
     .withExposedPorts(plan.port)
-    .withWaitStrategy(Wait.forAll([Wait.forLogMessage(plan.ready.line, plan.ready.times), Wait.forListeningPorts()]))
+    .withWaitStrategy(Wait.forAll([...said, Wait.forListeningPorts()]))
     .withStartupTimeout(START_TIMEOUT_MS);
+  if (plan.entrypoint !== undefined) container.withEntrypoint([...plan.entrypoint]);
   if (plan.command !== undefined) container.withCommand([...plan.command]);
   const started = await container.start();
   return {

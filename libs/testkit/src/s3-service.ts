@@ -5,8 +5,12 @@ import { startContainer } from './container-service.ts';
 import { startS3Endpoint } from './s3-endpoint.ts';
 import type { SharedService } from './service-broker.ts';
 
-const DEFAULT_IMAGE = 'minio/minio:latest';
+const DEFAULT_IMAGE = 'versity/versitygw:v1.8.0';
 const PORT = 9000;
+/** Two servers are known by the program that is in the image: versitygw and MinIO. */
+const START = `mkdir -p /data
+if command -v minio >/dev/null; then exec minio server --address :${PORT} /data; fi
+exec versitygw --quiet posix /data`;
 const REGION = 'us-east-1';
 
 /** Where S3 answers, and with what. */
@@ -56,9 +60,14 @@ async function containerServer(env: NodeJS.ProcessEnv): Promise<S3Server | undef
       name: 'S3',
       image: env.MUSTER_TEST_S3_IMAGE || DEFAULT_IMAGE,
       port: PORT,
-      environment: { MINIO_ROOT_USER: credentials.accessKeyId, MINIO_ROOT_PASSWORD: credentials.secretAccessKey },
-      command: ['server', '/data'],
-      ready: { line: /API: http/, times: 1 },
+      environment: {
+        ROOT_ACCESS_KEY: credentials.accessKeyId,
+        ROOT_SECRET_KEY: credentials.secretAccessKey,
+        VGW_PORT: `:${PORT}`,
+        MINIO_ROOT_USER: credentials.accessKeyId,
+        MINIO_ROOT_PASSWORD: credentials.secretAccessKey,
+      },
+      entrypoint: ['/bin/sh', '-ec', START],
     },
     env,
   );

@@ -76,7 +76,8 @@ const serverOptions = {
   logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
   routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
   clientErrorHandler: refuseSocket,
-  return503OnClosing: true,
+  // While it ends, what still comes in on open connections is answered, and the connection closed after it.
+  return503OnClosing: false,
 } satisfies FastifyHttpOptions<RawServerDefault>;
 
 function readStrictJson(api: Api): void {

@@ -160,7 +160,6 @@ export const PROBLEMS = Object.freeze({
     title: 'The artifact store cannot be reached',
     remedy: 'Try again.',
   },
-  shutting_down: { status: 503, title: 'This process is ending', remedy: 'Try again; another process answers.' },
 } satisfies Record<string, ProblemKind>);
 
 export type ProblemCode = keyof typeof PROBLEMS;

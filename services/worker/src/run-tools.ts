@@ -1,4 +1,4 @@
-import { type ArtifactStore, type ArtifactStreamRecord, isArtifactRef } from '@muster/artifacts';
+import { type ArtifactStore, isArtifactRef } from '@muster/artifacts';
 import { dispatchTools, type ToolDispatch } from '@muster/envelope';
 import { type InputFile, inputFileTool, scopeOf } from '@muster/host';
 import type { RunRecord } from '@muster/results';
@@ -52,7 +52,7 @@ async function findFile(
     name: meta.label ?? ref,
     bytes: meta.bytes,
     async *open() {
-      const record: ArtifactStreamRecord | null = await noting(store.getStream(scope, ref, { signal }));
+      const record = await noting(store.getStream(scope, ref, { signal }));
       if (record === null) throw new Error('the file went away while it was being read');
       const reader = record.body.getReader();
       try {

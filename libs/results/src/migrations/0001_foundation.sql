@@ -249,7 +249,8 @@ create table muster.subjects (
   session_id uuid not null,
   run_created_at timestamptz not null,
   run_id uuid not null,
-  chunk_id uuid not null,
+  -- Null for the rows of a bounded run, which has no chunks.
+  chunk_id uuid,
   ordinal integer not null check (ordinal >= 0),
   key text not null,
   identity text,

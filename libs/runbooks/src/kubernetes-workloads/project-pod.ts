@@ -1,4 +1,5 @@
 /** Projects a parsed pod onto the fields that are judged. See pod-facts.ts for what is kept and what never is. */
+import { asBag, type Bag, Doubts, identifier, isUnset, word } from './checked-values.ts';
 import {
   type ConditionFacts,
   type ContainerFacts,
@@ -8,9 +9,6 @@ import {
   type PodFacts,
   UNRECOGNISED,
 } from './pod-facts.ts';
-import { readTime } from './time-fact.ts';
-
-type Bag = Record<string, unknown>;
 
 /** How two copies of a pod are told apart and put in order. Not part of the subject. */
 export interface PodCopy {
@@ -26,14 +24,14 @@ const MIN_INT32 = -2_147_483_648;
 
 /** The pod's facts, or undefined when it has no usable name. */
 export function projectPod(pod: Bag): PodFacts | undefined {
-  const metadata = bag(pod.metadata);
+  const metadata = asBag(pod.metadata);
   const name = identifier(metadata?.name);
   if (metadata === undefined || name === undefined) return undefined;
   const doubts = new Doubts();
   const namespace = isUnset(metadata.namespace) ? 'default' : identifier(metadata.namespace);
   if (namespace === undefined) return undefined;
   const spec = doubts.bag('spec', pod.spec);
-  const status = bag(pod.status);
+  const status = asBag(pod.status);
   if (!isUnset(pod.status) && status === undefined) doubts.add('status is no object');
   const policy = word(spec?.restartPolicy);
   const owner = readOwner(metadata.ownerReferences);
@@ -42,7 +40,7 @@ export function projectPod(pod: Bag): PodFacts | undefined {
     namespace,
     name,
     owner,
-    template_hash: templateHash(bag(metadata.labels), owner),
+    template_hash: templateHash(asBag(metadata.labels), owner),
     node: identifier(spec?.nodeName) ?? null,
     created_at: doubts.time('creationTimestamp', metadata.creationTimestamp),
     started_at: doubts.time('startTime', status?.startTime),
@@ -62,7 +60,7 @@ export function projectPod(pod: Bag): PodFacts | undefined {
 
 /** What tells copies of one pod apart: the same uid is the same pod, and a greater revision is newer. */
 export function readPodCopy(pod: Bag, facts: PodFacts): PodCopy {
-  const metadata = bag(pod.metadata);
+  const metadata = asBag(pod.metadata);
   const { uid, resourceVersion } = metadata ?? {};
   return {
     uid: typeof uid === 'string' && uid !== '' && uid.length <= 128 ? uid : undefined,
@@ -72,65 +70,10 @@ export function readPodCopy(pod: Bag, facts: PodFacts): PodCopy {
   };
 }
 
-class Doubts {
-  first: string | null = null;
-  firstClock: string | null = null;
-
-  add(doubt: string): void {
-    this.first ??= doubt;
-  }
-
-  time(field: string, value: unknown): number | null {
-    const { at, doubt } = readTime(value);
-    if (doubt !== undefined) this.firstClock ??= `${field} ${CLOCK_WORDS[doubt]}`;
-    return at;
-  }
-
-  bag(field: string, value: unknown): Bag | undefined {
-    const found = bag(value);
-    if (found === undefined && !isUnset(value)) this.add(`${field} is no object`);
-    return found;
-  }
-
-  list(field: string, value: unknown): readonly unknown[] {
-    if (Array.isArray(value)) return value;
-    if (!isUnset(value)) this.add(`${field} is no list`);
-    return [];
-  }
-
-  flag(field: string, value: unknown): boolean | null {
-    if (typeof value === 'boolean') return value;
-    if (value === 'true' || value === 'false') return value === 'true';
-    if (!isUnset(value)) this.add(`${field} is neither true nor false`);
-    return null;
-  }
-
-  /** A whole number within the API's type; digits in quotes are one, too. */
-  whole(field: string, value: unknown, min: number, max: number): number | null {
-    if (isUnset(value)) return null;
-    const number = typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
-    if (typeof number !== 'number' || !Number.isInteger(number)) {
-      this.add(`${field} is no whole number`);
-      return null;
-    }
-    if (number < min || number > max) {
-      this.add(`${field} is out of range`);
-      return null;
-    }
-    return number;
-  }
-}
-
-const CLOCK_WORDS = {
-  epoch: 'stands at the epoch',
-  'no zone': 'has no time zone',
-  unreadable: 'is no readable time',
-} as const;
-
 function readConditions(doubts: Doubts, value: unknown): ConditionFacts[] {
   const found: ConditionFacts[] = [];
   for (const entry of doubts.list('conditions', value)) {
-    const condition = bag(entry);
+    const condition = asBag(entry);
     const type = condition?.type;
     if (condition === undefined || typeof type !== 'string' || !JUDGED_CONDITIONS.includes(type)) continue;
     const status = typeof condition.status === 'boolean' ? (condition.status ? 'True' : 'False') : condition.status;
@@ -155,7 +98,7 @@ function readContainers(doubts: Doubts, spec: Bag | undefined, status: Bag | und
   for (const [role, declared, reported] of lists) {
     const missing = new Set<string>();
     for (const entry of doubts.list(declared, spec?.[declared])) {
-      const container = bag(entry);
+      const container = asBag(entry);
       const name = identifier(container?.name);
       if (container === undefined || name === undefined) continue;
       missing.add(name);
@@ -165,7 +108,7 @@ function readContainers(doubts: Doubts, spec: Bag | undefined, status: Bag | und
       if (role === 'init' && own === 'Always') sidecars.add(name);
     }
     for (const entry of doubts.list(reported, status?.[reported])) {
-      const container = bag(entry);
+      const container = asBag(entry);
       if (container === undefined) {
         doubts.add(`an entry of ${reported} is no object`);
         continue;
@@ -238,7 +181,7 @@ function readEnd(doubts: Doubts, terminated: Bag | undefined): EndFacts | null {
 
 function readOwner(value: unknown): PodFacts['owner'] {
   if (!Array.isArray(value)) return null;
-  const owners = value.map(bag).filter((owner) => owner !== undefined);
+  const owners = value.map(asBag).filter((owner) => owner !== undefined);
   const owner = owners.find((candidate) => candidate.controller === true) ?? owners[0];
   const kind = word(owner?.kind);
   const name = identifier(owner?.name);
@@ -272,22 +215,3 @@ const MESSAGE_REASONS: readonly (readonly [RegExp, string])[] = [
   [/preempted (?:in order )?to admit/i, 'Preempting'],
   [/which was running pod .* is unresponsive/i, 'NodeLost'],
 ];
-
-function bag(value: unknown): Bag | undefined {
-  return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Bag) : undefined;
-}
-
-function isUnset(value: unknown): boolean {
-  return value === undefined || value === null;
-}
-
-/** A name: visible characters without spaces or slashes. */
-function identifier(value: unknown): string | undefined {
-  return typeof value === 'string' && /^[^\s/\p{C}]{1,253}$/u.test(value) ? value : undefined;
-}
-
-/** A phase or a reason. An empty one is none. */
-function word(value: unknown): string | null {
-  if (isUnset(value) || value === '') return null;
-  return typeof value === 'string' && /^[\w.:/-]{1,64}$/.test(value) ? value : UNRECOGNISED;
-}

@@ -7,7 +7,7 @@
 import type { InputProblem } from './input-fault.ts';
 import type { Refusal } from './outside-text.ts';
 import type { PodCopy } from './project-pod.ts';
-import type { PodInputItem } from './read-pods.ts';
+import type { PodInputItem } from './understand-object.ts';
 
 /** An item that could not be read, with its place in the input. */
 export interface UnreadItem {
