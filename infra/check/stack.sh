@@ -15,9 +15,9 @@ write_stack_settings() {
   local name
   umask 077
   for name in POSTGRES_PASSWORD REDIS_PASSWORD S3_ACCESS_KEY_ID S3_SECRET_ACCESS_KEY; do
-    printf '%s=%s\n' "$name" "$(openssl rand -hex 24)"
+    printf '%s=%s\n' "$name" "$(node -p 'crypto.randomBytes(24).toString("hex")')"
   done >"$check_folder/stack.env"
-  printf 'MUSTER_SECRET_KEY=%s\n' "$(openssl rand -base64 32)" >>"$check_folder/stack.env"
+  printf 'MUSTER_SECRET_KEY=%s\n' "$(node -p 'crypto.randomBytes(32).toString("base64")')" >>"$check_folder/stack.env"
   # Any free port, so that an installation on this machine is not in the way.
   echo 'PUBLISHED_PORT=0' >>"$check_folder/stack.env"
 }

@@ -13,15 +13,15 @@ async function imageBehind(url: string): Promise<string | undefined> {
 
 test('PostgreSQL comes from a container of the image that was asked for', async () => {
   const { url } = await testDatabase();
-  expect(await imageBehind(url)).toBe(process.env.MUSTER_TEST_POSTGRES_IMAGE ?? expect.stringContaining('postgres'));
+  expect(await imageBehind(url)).toContain(process.env.MUSTER_TEST_POSTGRES_IMAGE || 'postgres');
 });
 
 test('Redis comes from a container of the image that was asked for, and the queue suites run on it', async () => {
   const redis = (await testQueueBackends()).find(({ name }) => name === 'redis');
-  expect(await imageBehind(redis!.url)).toBe(process.env.MUSTER_TEST_REDIS_IMAGE ?? expect.stringContaining('redis'));
+  expect(await imageBehind(redis!.url)).toContain(process.env.MUSTER_TEST_REDIS_IMAGE || 'redis');
 });
 
 test('S3 comes from a container of the image that was asked for', async () => {
   const { endpoint } = await testS3();
-  expect(await imageBehind(endpoint)).toBe(process.env.MUSTER_TEST_S3_IMAGE ?? expect.stringContaining('versitygw'));
+  expect(await imageBehind(endpoint)).toContain(process.env.MUSTER_TEST_S3_IMAGE || 'versitygw');
 });

@@ -5,7 +5,7 @@
 
 import type { ArtifactCommit } from './artifacts.ts';
 import { commitArtifacts } from './artifacts.ts';
-import { boundedText } from './bounded-text.ts';
+import { boundedText, storableText } from './bounded-text.ts';
 import type { Queryable, Tx } from './database.ts';
 import { insertSubjects, type SubjectSettlement } from './insert-subjects.ts';
 import type { SubjectNames } from './plan-chunks.ts';
@@ -73,12 +73,7 @@ export function finishRun(db: Queryable, finish: RunFinish): Promise<'finished' 
 }
 
 async function insertRows(tx: Tx, run: RunRecord, rows: readonly RowSettlement[], now: Date): Promise<void> {
-  const taken = new Set<string>();
-  const names = rows.map(({ key }, index): SubjectNames => {
-    const name = taken.has(key) ? `${key} (row ${index + 1})` : key;
-    taken.add(name);
-    return [name, null, null];
-  });
+  const names = distinctKeys(rows.map(({ key }) => storableText(key))).map((key): SubjectNames => [key, null, null]);
   const place = {
     tenant: run.tenant,
     sessionId: run.sessionId,
@@ -88,4 +83,15 @@ async function insertRows(tx: Tx, run: RunRecord, rows: readonly RowSettlement[]
     firstOrdinal: 0,
   };
   await insertSubjects(tx, place, names, rows, now);
+}
+
+/** Keys are unique in a run, and rows of a chart need not be: a later one gets its place, until nothing is named so. */
+function distinctKeys(keys: readonly string[]): string[] {
+  const taken = new Set<string>();
+  return keys.map((key, index) => {
+    let name = key;
+    while (taken.has(name)) name = `${name} (row ${index + 1})`;
+    taken.add(name);
+    return name;
+  });
 }

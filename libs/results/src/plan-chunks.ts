@@ -39,7 +39,7 @@ export function writeChunks(
 ): Promise<boolean> {
   return db.transaction(async (tx) => {
     const { rows } = await tx.query<RunRecord>(
-      `select ${RUN_COLUMNS} from muster.runs where id = $1 and $2::int is not null and phase = 'plan' for share`,
+      `select ${RUN_COLUMNS} from muster.runs where id = $1 and fence = $2 and phase = 'plan' for share`,
       [plan.runId, plan.fence],
     );
     const run = rows[0];

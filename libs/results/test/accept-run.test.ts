@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { waitFor } from '@muster/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AcceptOutcome } from '../src/index.ts';
 import {
@@ -15,6 +16,7 @@ import {
   stageUpload,
   takeStaleArtifacts,
 } from '../src/index.ts';
+import { lockUploads } from '../src/uploads.ts';
 import type { Store, Tenant } from './store.ts';
 import { acceptance, accepted, newTenant, openStore, reread } from './store.ts';
 
@@ -169,6 +171,26 @@ test('a run that claims an upload while its last run is sealed gets it whole or 
     expect((await condemned()).includes(ref)).toBe(second.outcome === 'missing_refs');
   }
   expect(outcomes.every((outcome) => outcome === 'accepted' || outcome === 'missing_refs')).toBe(true);
+});
+
+test('an upload that a run is claiming cannot be condemned before the run is there', async () => {
+  const owner = await newTenant(store.db);
+  const ref = await upload(owner);
+  const first = await accepted(store.db, owner, { uploads: [ref] });
+  let sealing: Promise<void> | undefined;
+  await store.db.transaction(async (tx) => {
+    await lockUploads(tx, { tenant: owner.tenant, sessionId: owner.sessionId, refs: [ref] });
+    sealing = finish(first.id, owner.tenant);
+    await waitFor(
+      () =>
+        store.db.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`),
+      (waiting) => waiting.rowCount > 0,
+      { what: 'the sealing waits for the claim' },
+    );
+    expect((await acceptRun(tx, acceptance(owner, { uploads: [ref] }))).outcome).toBe('accepted');
+  });
+  await sealing;
+  expect(await condemned()).not.toContain(ref);
 });
 
 test('a replay finds its run also when the uploads are gone', async () => {

@@ -7,6 +7,7 @@ import {
   findArtifact,
   finishRun,
   forgetArtifact,
+  freezeRun,
   listRunArtifacts,
   settleChunk,
   stageArtifact,
@@ -99,6 +100,26 @@ test("a run's own artifacts are committed with its answer, and the leftovers of 
   const listed = await listRunArtifacts(store.db, { tenant: owner.tenant, runId: run.id, limit: 128 });
   expect(listed.map((artifact) => artifact.ref)).toEqual([kept]);
   expect((await stale()).sort()).toEqual([lost, unused].sort());
+});
+
+test('what a plan staged is committed when its denominator is frozen, by the attempt that freezes it', async () => {
+  const run = await accepted(store.db, owner);
+  const first = (await claimRun(store.db, { runId: run.id, phase: 'plan', dispatchNo: 0 }))!;
+  const lost = await stage({ runId: run.id, fence: first.fence });
+  const { fence } = (await claimRun(store.db, { runId: run.id, phase: 'plan', dispatchNo: 0 }))!;
+  const ref = await stage({ runId: run.id, fence });
+  const freeze = (refs: string[]) =>
+    freezeRun(store.db, {
+      runId: run.id,
+      fence,
+      total: 0,
+      planSummary: null,
+      artifacts: refs.map((staged) => ({ ref: staged, bytes: 1 })),
+    });
+  await expect(freeze([lost])).rejects.toMatchObject({ code: 'artifact_not_staged' });
+  expect(await freeze([ref])).toBe(true);
+  expect(await found(ref)).toMatchObject({ state: 'committed' });
+  expect(await stale()).toEqual([lost]);
 });
 
 test('a settlement and a sweep at the same time leave no committed row that is condemned', async () => {

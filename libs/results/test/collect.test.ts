@@ -11,6 +11,7 @@ import {
   listEvents,
   markProgress,
   notCheckedGroups,
+  pageSubjects,
   settleChunk,
   startCollect,
   startReadyCollects,
@@ -134,6 +135,22 @@ test('a procedure goes from its claim to its answer in one job', async () => {
   expect(await finishRun(store.db, { runId: run.id, fence, status: 'completed', answer })).toBe('finished');
   const history = await listEvents(store.db, { tenant: owner.tenant, runId: run.id, limit: 100 });
   expect(history!.entries.map((entry) => entry.kind)).toEqual(['run_started', 'run_completed']);
+});
+
+test('the rows of a procedure are subjects of its run, each under a key of its own', async () => {
+  const run = await accepted(store.db, owner, { form: 'procedure' });
+  const { fence } = (await claimRun(store.db, { runId: run.id, phase: 'procedure', dispatchNo: 0 }))!;
+  const rows = ['a (row 3)', 'a', 'a', 'b\0', 'b\ufffd'].map((key) => ({ ...PROBLEM, key }));
+  const answer = { kind: 'envelope' as const, body: {} };
+  expect(await finishRun(store.db, { runId: run.id, fence, status: 'completed', answer, rows })).toBe('finished');
+  const page = await pageSubjects(store.db, { tenant: owner.tenant, runId: run.id, limit: 10 });
+  expect(page!.rows.map((row) => row.key)).toEqual([
+    'a (row 3)',
+    'a',
+    'a (row 3) (row 3)',
+    'b\ufffd',
+    'b\ufffd (row 5)',
+  ]);
 });
 
 test('progress marks only rise, and a run has at most a hundred of them', { timeout: 60_000 }, async () => {

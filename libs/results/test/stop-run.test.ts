@@ -5,6 +5,7 @@ import {
   claimRun,
   finishRun,
   listEvents,
+  readStopReasons,
   requestCancel,
   settleChunk,
   startCollect,
@@ -148,6 +149,19 @@ describe('a stop of our own', () => {
     const finish = { runId: run.id, fence: claim.fence, status: 'completed' as const, answer: envelope };
     expect(await finishRun(store.db, finish)).toBe('finished');
     expect(await stopRun(store.db, { runId: run.id, stopReason: 'deadline' })).toBe('final');
+  });
+
+  test('is read by those who work on the run, for many runs at once', async () => {
+    const [stopped, cancelled, going] = [
+      await accepted(store.db, owner),
+      await accepted(store.db, owner),
+      await accepted(store.db, owner),
+    ];
+    await stopRun(store.db, { runId: stopped.id, stopReason: 'withdrawn' });
+    await cancel(cancelled.id);
+    const reasons = await readStopReasons(store.db, [stopped.id, cancelled.id, going.id]);
+    expect(Object.fromEntries(reasons)).toEqual({ [stopped.id]: 'withdrawn', [cancelled.id]: 'cancelled' });
+    expect(await readStopReasons(store.db, [])).toEqual([]);
   });
 
   test('never ends a run as cancelled', async () => {

@@ -1,6 +1,21 @@
+import { planFleet } from '@muster/envelope';
 import { describe, expect, test } from 'vitest';
-import { kubernetesWorkloads } from '../src/index.ts';
-import { ago, container, DAY, end, listing, MINUTE, pod, ready, run, runbook, running, waits } from './listing.ts';
+import {
+  ago,
+  chunks,
+  container,
+  DAY,
+  end,
+  listing,
+  MINUTE,
+  NOW,
+  pod,
+  ready,
+  run,
+  runbook,
+  running,
+  waits,
+} from './listing.ts';
 
 const failing = { status: running([waits('CrashLoopBackOff', { restartCount: 12, lastState: end(1, 'Error') })]) };
 
@@ -136,16 +151,14 @@ test('a secret anywhere in a pod is in no subject, row, walk or answer', async (
     ),
   });
   const page: unknown[] = [];
-  const chart = kubernetesWorkloads.fleet?.plan(
-    { has: () => true, call: async () => ({ name: 'x', open: () => text() }) },
-    {
-      add: async (subjects) => void page.push(...subjects),
-    },
-  );
-  async function* text() {
-    yield Buffer.from(listing([leaky]));
-  }
-  await chart?.run({ input: { input: { files: [{ ref: '0', name: 'x' }] }, now: ago(0) } });
+  const tools = {
+    has: () => true,
+    call: async () => ({ name: 'x', open: () => chunks({ content: listing([leaky]) }) }),
+  };
+  const args = { input: { files: [{ ref: '0', name: 'x' }] }, now: NOW };
+  await planFleet(runbook, args, { tools, toolCallId: 'call-1', runId: 'run-1' }, async (subjects) => {
+    page.push(...subjects);
+  });
   expect(page).toHaveLength(1);
   expect(JSON.stringify(page)).not.toContain(secret);
   const { answer, subjects } = await run(listing([leaky]));

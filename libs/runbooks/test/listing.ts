@@ -78,7 +78,7 @@ export interface TestFile {
 export const runbook = shippedRunbooks[0] as FleetRunbook;
 
 /** Runs the runbook over files that an `input_file` tool gives from memory. */
-export async function run(files: string | Uint8Array | readonly TestFile[], input: Bag = {}) {
+export async function run(files: string | Uint8Array | readonly TestFile[], input: Bag = {}, now = NOW) {
   const list = isFileList(files) ? files : [{ name: 'pods.txt', content: files }];
   const tools = {
     has: () => true,
@@ -89,7 +89,7 @@ export async function run(files: string | Uint8Array | readonly TestFile[], inpu
     },
   };
   const named = list.map(({ name, target }, index) => ({ ref: String(index), name, ...(target && { target }) }));
-  const args = { input: runbook.input.parse({ files: named, ...input }), now: NOW };
+  const args = { input: runbook.input.parse({ files: named, ...input }), now };
   const { answer, subjects } = await runFleet(runbook, args, { tools, toolCallId: 'call-1', runId: 'run-1' });
   if (answer.kind !== 'envelope') throw new Error(`expected an envelope, got ${answer.kind}`, { cause: answer });
   const body = answer.body as unknown as {

@@ -34,8 +34,15 @@ export function logSurprise(request: FastifyRequest, problem: Problem): void {
 function whoAndWhat(request: FastifyRequest): Record<string, string> {
   return {
     ...(request.caller !== null && { tenant: request.caller.tenant, key_id: request.caller.keyId }),
-    ...(request.runId !== null && { run_id: request.runId }),
+    ...runOf(request),
   };
+}
+
+/** The run of the path, once it was checked to be an id; or the one that was just started. */
+function runOf(request: FastifyRequest): { run_id?: string } {
+  const { run_id: id } = (request.params ?? {}) as { run_id?: unknown };
+  if (typeof id === 'string' && /^[0-9a-f-]{36}$/i.test(id)) return { run_id: id };
+  return request.runId === null ? {} : { run_id: request.runId };
 }
 
 function describeCause(cause: unknown): Record<string, unknown> | undefined {

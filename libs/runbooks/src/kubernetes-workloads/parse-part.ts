@@ -7,6 +7,12 @@ export type ParsedPart =
   | { readonly ok: true; readonly value: unknown; readonly lossy?: true }
   | { readonly ok: false; readonly problem: InputProblem; readonly detail: string };
 
+/**
+ * YAML is parsed into a tree of many small objects: its memory is hundreds of times its size, and its time is seconds a
+ * megabyte. A pod has some ten kilobytes.
+ */
+const MAX_YAML_BYTES = 1024 * 1024;
+
 /** An anchor may be repeated this often; more is how a small file becomes a huge value. */
 const MAX_ALIASES = 100;
 
@@ -22,7 +28,9 @@ export function parsePart(bytes: Uint8Array | undefined, syntax: 'json' | 'yaml'
 }
 
 function parseText(text: string, syntax: 'json' | 'yaml'): ParsedPart {
-  return syntax === 'json' || /^\s*[[{]/.test(text) ? parseJson(text) : parseYaml(text);
+  if (syntax === 'json' || /^\s*[[{]/.test(text)) return parseJson(text);
+  if (text.length > MAX_YAML_BYTES) return refuse('too_large', 'it is YAML of more than 1 MiB in one piece; give JSON');
+  return parseYaml(text);
 }
 
 function parseJson(text: string): ParsedPart {

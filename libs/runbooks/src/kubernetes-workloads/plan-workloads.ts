@@ -123,10 +123,13 @@ class MissingInputError extends Error {
   readonly code = 'not_found';
 }
 
+/** What hosts say when there is nothing behind a ref. */
+const MISSING_CODES: readonly string[] = ['not_found', 'input_file_missing', 'ENOENT'];
+
 /** What kept an input from being read. Its own words are left out: they may hold paths and addresses. */
 function unreadable(at: { name: string; target?: string }, error: unknown): UnreadInput {
   const code = (error as { code?: unknown } | null)?.code;
-  const missing = code === 'not_found' || code === 'ENOENT';
+  const missing = typeof code === 'string' && MISSING_CODES.includes(code);
   const problem: InputProblem = missing ? 'missing' : 'unreadable';
   const known = typeof code === 'string' && /^\w{1,40}$/.test(code) && !missing ? `: ${code}` : '';
   const detail = missing ? 'there is no such input' : `it could not be opened or read to its end${known}`;

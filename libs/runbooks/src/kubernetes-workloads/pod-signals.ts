@@ -3,7 +3,7 @@
  *
  * Invariants:
  * - every signal of a life's rules is always there and has one type: rules compare by JavaScript's coercion, and a missing
- *   key is unequal to anything (FACTS);
+ *   key is unequal to anything;
  * - `none` is the absence of a word and -1 the absence of a number; no rule matches either by accident;
  * - phase, owner and restart policy come before a container's exit code, and a sidecar is no init container.
  */

@@ -1,0 +1,207 @@
+import { randomUUID } from 'node:crypto';
+import { newArtifactRef } from '@muster/artifacts';
+import type { ApiRole } from '@muster/results';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { roleCovers } from '../src/caller.ts';
+import { type Answer, expectProblem, type Fixture, OTHER_TENANT, openFixture } from './fixture.ts';
+import { assess, finish, keepArtifact } from './run-stages.ts';
+
+let fixture: Fixture;
+beforeAll(async () => {
+  fixture = await openFixture();
+});
+afterAll(() => fixture.close());
+
+/** The role that each route needs. A route that is not in here fails the test. */
+const ACCESS: Readonly<Record<string, ApiRole | 'open'>> = {
+  'GET /healthz': 'open',
+  'GET /readyz': 'open',
+  'GET /openapi.json': 'open',
+  'GET /v1/runbooks': 'reader',
+  'GET /v1/runbooks/:name': 'reader',
+  'POST /v1/uploads': 'runner',
+  'POST /v1/runs': 'runner',
+  'GET /v1/runs': 'reader',
+  'GET /v1/runs/:run_id': 'reader',
+  'POST /v1/runs/:run_id/cancel': 'runner',
+  'GET /v1/runs/:run_id/rows': 'reader',
+  'GET /v1/runs/:run_id/envelope': 'reader',
+  'GET /v1/runs/:run_id/answer': 'reader',
+  'GET /v1/runs/:run_id/history': 'reader',
+  'GET /v1/artifacts/:ref': 'reader',
+  'POST /v1/keys': 'admin',
+  'GET /v1/keys': 'admin',
+  'DELETE /v1/keys/:key_id': 'admin',
+};
+const ROLES: readonly ApiRole[] = ['reader', 'runner', 'approver', 'admin'];
+
+const concrete = (url: string) =>
+  url
+    .replace(':run_id', '6f1f2c9e-0c0a-4f5e-9f57-0c5a3a2c1b11')
+    .replace(':key_id', '6f1f2c9e-0c0a-4f5e-9f57-0c5a3a2c1b11')
+    .replace(':ref', newArtifactRef())
+    .replace(':name', 'fleet_check');
+
+function askRoute(route: string, key: string | undefined, method?: string): Promise<Answer> {
+  const [verb, url = ''] = route.split(' ');
+  return fixture.ask(concrete(url), { method: method ?? verb ?? 'GET', key });
+}
+
+describe('roles', () => {
+  test('every route is in the table, with the role that it needs', () => {
+    const found = fixture.table.routes
+      .filter(({ method }) => method !== 'HEAD')
+      .map(({ method, url, access }) => [`${method} ${url}`, access]);
+    expect(Object.fromEntries(found)).toEqual(ACCESS);
+  });
+
+  test('HEAD needs what GET needs, and stands on the same paths', () => {
+    const paths = (wanted: string) =>
+      fixture.table.routes.filter(({ method }) => method === wanted).map(({ url, access }) => `${access} ${url}`);
+    expect(paths('HEAD').sort()).toEqual(paths('GET').sort());
+  });
+
+  test.each(Object.entries(ACCESS))('%s takes keys of the role %s and above, and no others', async (route, needed) => {
+    if (needed === 'open') {
+      expect((await askRoute(route, undefined)).status).toBe(200);
+      return;
+    }
+    expectProblem(await askRoute(route, undefined), 401, 'unauthorized');
+    for (const role of ROLES) {
+      const answer = await askRoute(route, fixture.keys[role]);
+      if (roleCovers(role, needed)) expect([401, 403]).not.toContain(answer.status);
+      else {
+        expectProblem(answer, 403, 'forbidden');
+        expect(answer.body.needed_role).toBe(needed);
+      }
+    }
+  });
+
+  test.each([
+    ['no scheme', 'KEY'],
+    ['another scheme', 'Basic KEY'],
+    ['nothing behind it', 'Bearer '],
+    ['two keys', 'Bearer KEY KEY'],
+    ['a key that never was', `Bearer mk_${'a'.repeat(43)}`],
+    ['a key cut short', 'Bearer KEY'],
+    ['a NUL', 'Bearer mk_%00'],
+  ])('%s is not authorised', async (what, header) => {
+    const key = what === 'a key cut short' ? fixture.keys.admin.slice(0, -1) : fixture.keys.admin;
+    const answer = await fixture.ask('/v1/runs', {
+      key: undefined,
+      headers: { authorization: header.replaceAll('KEY', key) },
+    });
+    expectProblem(answer, 401, 'unauthorized');
+    expect(answer.headers['www-authenticate']).toBe('Bearer realm="muster"');
+  });
+});
+
+describe('keys', () => {
+  test('a key is shown once, works with its role, and is refused at once when it is revoked', async () => {
+    const made = await fixture.ask('/v1/keys', { method: 'POST', body: { name: 'ci', role: 'reader' } });
+    expect(made.status).toBe(201);
+    const { key, key_id: keyId } = made.body;
+    expect((await fixture.ask('/v1/runs', { key })).status).toBe(200);
+    expectProblem(await fixture.ask('/v1/keys', { key }), 403, 'forbidden');
+    const list = await fixture.ask('/v1/keys');
+    expect(list.body.keys.map((entry: { key_id: string }) => entry.key_id)).toContain(keyId);
+    expect(list.text).not.toContain(key);
+    expect((await fixture.ask(`/v1/keys/${keyId}`, { method: 'DELETE' })).status).toBe(204);
+    expectProblem(await fixture.ask('/v1/runs', { key }), 401, 'unauthorized');
+    expectProblem(await fixture.ask(`/v1/keys/${keyId}`, { method: 'DELETE' }), 404, 'key_not_found');
+  });
+
+  test.each([
+    { name: 'x', role: 'root' },
+    { name: '', role: 'reader' },
+    { name: 'x' },
+    { name: 'x', role: 'reader', tenant: OTHER_TENANT },
+    { name: 'a\u0000', role: 'reader' },
+  ])('a key that cannot be is refused: %j', async (body) => {
+    expectProblem(await fixture.ask('/v1/keys', { method: 'POST', body }), 400, 'invalid_request');
+  });
+});
+
+describe('tenants', () => {
+  test('nothing of a tenant is visible to the admin of another, on any route', async () => {
+    const { runId, ref, keyId, uploadRef } = await belongings();
+    const other = fixture.keys.other;
+    const secrets = [runId, ref, keyId, uploadRef, 'fleet-of-acme', 'host-1'];
+    const notFound: Readonly<Record<string, [url: string, code: string, body?: unknown]>> = {
+      'GET /v1/runs/:run_id': [`/v1/runs/${runId}`, 'run_not_found'],
+      'POST /v1/runs/:run_id/cancel': [`/v1/runs/${runId}/cancel`, 'run_not_found'],
+      'GET /v1/runs/:run_id/rows': [`/v1/runs/${runId}/rows`, 'run_not_found'],
+      'GET /v1/runs/:run_id/envelope': [`/v1/runs/${runId}/envelope`, 'run_not_found'],
+      'GET /v1/runs/:run_id/answer': [`/v1/runs/${runId}/answer`, 'run_not_found'],
+      'GET /v1/runs/:run_id/history': [`/v1/runs/${runId}/history`, 'run_not_found'],
+      'GET /v1/artifacts/:ref': [`/v1/artifacts/${ref}`, 'artifact_not_found'],
+      'DELETE /v1/keys/:key_id': [`/v1/keys/${keyId}`, 'key_not_found'],
+    };
+    const silent: Readonly<Record<string, string[]>> = {
+      'GET /v1/runs': ['/v1/runs', '/v1/runs?session=fleet-of-acme', `/v1/runs?session=${await sessionOf(runId)}`],
+      'GET /v1/keys': ['/v1/keys'],
+    };
+    const apart = ['POST /v1/runs', 'POST /v1/uploads', 'POST /v1/keys', 'GET /v1/runbooks', 'GET /v1/runbooks/:name'];
+    const covered = [...Object.keys(notFound), ...Object.keys(silent), ...apart].sort();
+    expect(
+      Object.keys(ACCESS)
+        .filter((route) => ACCESS[route] !== 'open')
+        .sort(),
+    ).toEqual(covered);
+
+    for (const [route, [url, code]] of Object.entries(notFound)) {
+      const foreign = await fixture.ask(url, { method: route.split(' ')[0]!, key: other });
+      expectProblem(foreign, 404, code);
+      const absent = await fixture.ask(concrete(route.split(' ')[1]!), { method: route.split(' ')[0]!, key: other });
+      expect({ ...foreign.body, instance: '' }).toEqual({ ...absent.body, instance: '' });
+    }
+    for (const url of Object.values(silent).flat()) {
+      const answer = await fixture.ask(url, { key: other });
+      expect(answer.status).toBe(200);
+      for (const secret of secrets) expect(answer.text).not.toContain(secret);
+    }
+    const cursor = await fixture.ask(`/v1/runs?after=${runId}`, { key: other });
+    expectProblem(cursor, 400, 'unknown_cursor');
+    for (const [input, extra, code] of [
+      [{ ref: uploadRef }, {}, 'unknown_artifact'],
+      [{ ref }, {}, 'unknown_artifact'],
+      [{}, { parent_run_id: runId }, 'unknown_parent_run'],
+    ] as const) {
+      const body = { runbook: 'anything', input, ...extra };
+      expectProblem(await fixture.ask('/v1/runs', { method: 'POST', body, key: other }), 422, code);
+    }
+    // The owner still has everything.
+    expect((await fixture.ask(`/v1/runs/${runId}/envelope`)).status).toBe(200);
+    expect((await fixture.ask(`/v1/artifacts/${ref}`)).status).toBe(200);
+  });
+
+  test('the same idempotency key of two tenants makes two runs', async () => {
+    const start = (key: string) =>
+      fixture.ask('/v1/runs', {
+        method: 'POST',
+        body: { runbook: 'anything', input: {} },
+        headers: { 'idempotency-key': 'the-same' },
+        key,
+      });
+    const [ours, theirs] = await Promise.all([start(fixture.keys.runner), start(fixture.keys.other)]);
+    expect([ours.status, theirs.status]).toEqual([202, 202]);
+    expect(ours.body.run_id).not.toBe(theirs.body.run_id);
+  });
+});
+
+async function belongings() {
+  const headers = { 'muster-session': 'fleet-of-acme' };
+  const accept = async (runbook: string) =>
+    (await fixture.ask('/v1/runs', { method: 'POST', body: { runbook, input: {} }, headers })).body.run_id as string;
+  const runId = await accept('fleet_check');
+  await assess(fixture, runId);
+  await finish(fixture, runId);
+  const { ref } = await keepArtifact(fixture, await accept('anything'), Buffer.from(randomUUID()));
+  const upload = await fixture.ask('/v1/uploads?name=a', { method: 'POST', raw: 'a', headers });
+  const keys = await fixture.ask('/v1/keys');
+  return { runId, ref, uploadRef: upload.body.ref as string, keyId: keys.body.keys[0].key_id as string };
+}
+
+async function sessionOf(runId: string): Promise<string> {
+  return (await fixture.ask(`/v1/runs/${runId}`)).body.session_id;
+}
