@@ -11,8 +11,8 @@ compose() {
   fi
 }
 
-write_stack_settings() {
-  local name
+# The secrets of one check, readable by nobody else.
+write_stack_settings() (
   umask 077
   for name in POSTGRES_PASSWORD REDIS_PASSWORD S3_ACCESS_KEY_ID S3_SECRET_ACCESS_KEY; do
     printf '%s=%s\n' "$name" "$(node -p 'crypto.randomBytes(24).toString("hex")')"
@@ -20,7 +20,7 @@ write_stack_settings() {
   printf 'MUSTER_SECRET_KEY=%s\n' "$(node -p 'crypto.randomBytes(32).toString("base64")')" >>"$check_folder/stack.env"
   # Any free port, so that an installation on this machine is not in the way.
   echo 'PUBLISHED_PORT=0' >>"$check_folder/stack.env"
-}
+)
 
 # Every container is there and healthy, or says within the time limit why not.
 wait_until_healthy() {

@@ -103,7 +103,8 @@ async function ask(api: Api, url: string, options: Ask): Promise<Answer> {
     },
     ...(payload !== undefined && { payload }),
   });
-  const isJson = /json/.test(String(response.headers['content-type'])) && response.body !== '';
+  const isJson =
+    /^application\/(problem\+)?json\b/.test(String(response.headers['content-type'])) && response.body !== '';
   return {
     status: response.statusCode,
     headers: response.headers,

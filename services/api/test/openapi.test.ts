@@ -24,8 +24,8 @@ test('every route is in it, with an id of its own, refusals, and the key that it
   const { body } = await fixture.ask('/openapi.json');
   const ids: string[] = [];
   for (const { method, url, access } of fixture.table.routes) {
-    // Fastify adds HEAD beside each GET; the document names it where it is more than that.
-    if (method === 'HEAD' && url !== '/v1/artifacts/:ref') continue;
+    // HEAD stands beside each GET and is not described again.
+    if (method === 'HEAD') continue;
     const operation = body.paths[url.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()];
     expect(operation, `${method} ${url}`).toBeDefined();
     ids.push(operation.operationId);

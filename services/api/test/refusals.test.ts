@@ -52,7 +52,7 @@ describe('malformed requests', () => {
   });
 
   test('unknown paths are not found and known ones name their methods', async () => {
-    for (const url of ['/', '/v1', '/v1/runs/', '/v1/nothing', '/v2/runs', `/v1/runbooks/${'x'.repeat(500)}`]) {
+    for (const url of ['/', '/v1', '/v1/runs/x/', '/v1/nothing', '/v2/runs', `/v1/runbooks/${'x'.repeat(500)}`]) {
       expectProblem(await fixture.ask(url, { key: undefined }), 404, 'not_found');
     }
     const answer = await fixture.ask('/v1/runs', { method: 'PUT', body: {} });

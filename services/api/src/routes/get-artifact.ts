@@ -52,16 +52,7 @@ export function getArtifact(api: Api, deps: ApiDeps): void {
     '/v1/artifacts/:ref',
     {
       config: { access: 'reader' },
-      schema: {
-        ...common,
-        operationId: 'headArtifact',
-        summary: 'The headers that GET would give.',
-        response: {
-          200: nothing.describe('It is there.'),
-          304: nothing.describe('The caller has it.'),
-          ...refusals,
-        },
-      },
+      schema: common,
     },
     async (request, reply) => {
       const artifact = await lookUpArtifact(deps, callerOf(request), request.params.ref);
