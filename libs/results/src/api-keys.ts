@@ -39,6 +39,22 @@ export async function createApiKey(
   return { id, key };
 }
 
+/**
+ * Registers a key that was made elsewhere (a key file that outlived its database). False when the key is there already,
+ * revoked or not.
+ */
+export async function registerApiKey(
+  db: Queryable,
+  input: { tenant: string; name: string; role: ApiRole; key: string; now?: Date },
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `insert into muster.api_keys (id, tenant, name, role, key_hash, created_at)
+      values ($1, $2, $3, $4, $5, $6) on conflict (key_hash) do nothing`,
+    [randomUUID(), input.tenant, input.name, input.role, hashKey(input.key), input.now ?? new Date()],
+  );
+  return rowCount === 1;
+}
+
 /** The key's record; undefined for unknown, malformed and revoked keys alike. */
 export async function findApiKey(db: Queryable, key: string): Promise<ApiKeyRecord | undefined> {
   const { rows } = await db.query<ApiKeyRecord>(

@@ -23,7 +23,10 @@ export type RowSettlement = SubjectSettlement & { readonly key: string };
 export interface RunFinish {
   readonly runId: string;
   readonly fence: number;
-  /** `cancelled` only when a cancel was requested; `completed` never with a failure as its answer. */
+  /**
+   * `cancelled` only when a cancel was requested; `completed` never with a failure as its answer, and it becomes
+   * `cancelled` when a cancel came in while the answer was being made.
+   */
   readonly status: FinalRunStatus;
   /** The order of the body's keys is kept. */
   readonly answer: { readonly kind: AnswerKind; readonly body: unknown };
@@ -50,6 +53,7 @@ export function finishRun(db: Queryable, finish: RunFinish): Promise<'finished' 
     const before = await lockRun(tx, finish.runId);
     if (before === undefined || before.fence !== finish.fence) return 'lost';
     if (before.phase === 'done' || before.phase === 'assess') return 'lost';
+    const status = finish.status === 'completed' && before.stopReason === 'cancelled' ? 'cancelled' : finish.status;
     await commitArtifacts(tx, { runId: before.id, fence: finish.fence }, finish.artifacts ?? [], now);
     await tx.query(
       `insert into muster.answers (run_id, tenant, session_id, kind, body, created_at)
@@ -63,9 +67,9 @@ export function finishRun(db: Queryable, finish: RunFinish): Promise<'finished' 
       `update muster.runs set status = $4, phase = 'done', answer_kind = $5, status_summary = $6,
           revision = revision + 1, finished_at = $7, updated_at = $7
         where id = $1 and revision = $2 and fence = $3 returning ${RUN_COLUMNS}`,
-      [before.id, before.revision, finish.fence, finish.status, finish.answer.kind, summary, now],
+      [before.id, before.revision, finish.fence, status, finish.answer.kind, summary, now],
     );
-    const last: RunEventInput = { kind: `run_${finish.status}`, message: summary ?? undefined };
+    const last: RunEventInput = { kind: `run_${status}`, message: summary ?? undefined };
     await appendEvents(tx, rows[0]!, [...(finish.events ?? []), last], now);
     await condemnUploadsOf(tx, before.id);
     return 'finished';

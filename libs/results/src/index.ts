@@ -10,7 +10,7 @@ export { acceptRun } from './accept-run.ts';
 export type { AnswerRecord } from './answers.ts';
 export { getAnswer } from './answers.ts';
 export type { ApiKeyRecord, ApiRole } from './api-keys.ts';
-export { createApiKey, findApiKey, listApiKeys, noteApiKeyUse, revokeApiKey } from './api-keys.ts';
+export { createApiKey, findApiKey, listApiKeys, noteApiKeyUse, registerApiKey, revokeApiKey } from './api-keys.ts';
 export type { ArtifactCommit, ArtifactRecord, ArtifactStaging, ArtifactState } from './artifacts.ts';
 export {
   commitArtifacts,
@@ -93,6 +93,6 @@ export type {
 } from './subjects.ts';
 export { countOutcomes, getSubject, headRows, notCheckedGroups, pageSubjects } from './subjects.ts';
 export type { UploadStaging } from './uploads.ts';
-export { commitUpload, listRunUploads, stageUpload } from './uploads.ts';
+export { commitUpload, condemnUpload, listRunUploads, stageUpload } from './uploads.ts';
 export type { WorkerRecord } from './workers.ts';
 export { forgetWorker, heartbeatWorker, listWorkers, pruneWorkers } from './workers.ts';

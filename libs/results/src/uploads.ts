@@ -58,6 +58,16 @@ export async function commitUpload(
   return rowCount === 1;
 }
 
+/** Condemns an upload that did not come to its end, so that nobody can commit it any more. False when it is too late. */
+export async function condemnUpload(db: Queryable, upload: { tenant: string; ref: string }): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update muster.artifacts set state = 'deleting'
+      where ref = $1 and tenant = $2 and purpose = 'upload' and state = 'staged'`,
+    [upload.ref, upload.tenant],
+  );
+  return rowCount === 1;
+}
+
 /** The uploads that a run uses, by ref; also those condemned since. */
 export async function listRunUploads(db: Queryable, scope: RunScope): Promise<ArtifactRecord[]> {
   const { rows } = await db.query<ArtifactRecord>(

@@ -91,6 +91,14 @@ describe('a verdict brings its grounds', () => {
     expect(subjects[0]?.reason).toBe('app crashes again and again: exit code 1 (Error), 12 restarts');
   });
 
+  test('an age in doubt is said, also of a pod that is fine', async () => {
+    const { subjects } = await run(listing([pod('a', { metadata: { creationTimestamp: '2026-11-30T11:00:00' } })]));
+    expect(subjects[0]?.columns.age).toBeNull();
+    expect(subjects[0]?.reason).toBe(
+      'it runs and is ready; its age cannot be told: creationTimestamp has no time zone',
+    );
+  });
+
   test('every row has the same columns', async () => {
     const { subjects } = await run([
       { name: 'a', content: listing([pod('a', failing), pod('b', { status: null })]) },

@@ -235,4 +235,17 @@ export const POD_CASES: readonly PodCase[] = [
     'declined',
     { spec: { containers: [{ name: 'app' }, { name: 'two' }] }, status: running([container()], { conditions: [] }) },
   ],
+  [
+    'doubt-beside-success',
+    'declined',
+    'declined',
+    { spec: neverJob, status: { phase: 'Succeeded', containerStatuses: [container({ restartCount: 1e20 })] } },
+  ],
+  [
+    'doubt-beside-deletion',
+    'declined',
+    'declined',
+    { metadata: { deletionTimestamp: ago(60) }, status: running([container({ restartCount: -1 })]) },
+  ],
+  ['future-yet-ready', 'healthy', 'ok', { metadata: { creationTimestamp: ago(-DAY) } }],
 ];

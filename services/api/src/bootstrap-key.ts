@@ -3,19 +3,18 @@
  * ever logged.
  *
  * A file that is there is honoured: its key is valid again on an empty database, so that whoever kept it gets in. A key
- * that was revoked stays revoked.
+ * that was revoked stays revoked, and its file gets a new one: whoever owns the file's place owns this installation, and
+ * must not be locked out by a file that got lost.
  */
-import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { createApiKey, type Database, findApiKey, listApiKeys } from '@muster/results';
+import { createApiKey, type Database, findApiKey, registerApiKey } from '@muster/results';
 
 export const BOOTSTRAP_TENANT = 'default';
-const BOOTSTRAP_NAME = 'bootstrap';
-const MAX_KEYS = 10_000;
+const BOOTSTRAP = { tenant: BOOTSTRAP_TENANT, name: 'bootstrap', role: 'admin' } as const;
 
 /** What was done about the first key. */
-export type BootstrapOutcome = 'made' | 'registered' | 'known' | 'not_needed';
+export type BootstrapOutcome = 'made' | 'registered' | 'known';
 
 /** The file holds something else than a key. The message names the file, never its content. */
 export class BootstrapKeyError extends Error {
@@ -28,11 +27,9 @@ export async function bootstrapKey(db: Database, file: string, now: Date = new D
   const key = await readKey(file);
   if (key !== undefined) {
     if ((await findApiKey(db, key)) !== undefined) return 'known';
-    if (await registerKey(db, key, now)) return 'registered';
+    if (await registerApiKey(db, { ...BOOTSTRAP, key, now })) return 'registered';
   }
-  const keys = await listApiKeys(db, { tenant: BOOTSTRAP_TENANT, limit: MAX_KEYS });
-  if (keys.some(({ role, revokedAt }) => role === 'admin' && revokedAt === null)) return 'not_needed';
-  const made = await createApiKey(db, { tenant: BOOTSTRAP_TENANT, name: BOOTSTRAP_NAME, role: 'admin', now });
+  const made = await createApiKey(db, { ...BOOTSTRAP, now });
   await writeKey(file, made.key);
   return 'made';
 }
@@ -51,16 +48,6 @@ async function readKey(file: string): Promise<string | undefined> {
     );
   }
   return text;
-}
-
-/** False when the key is there already, which here means that it was revoked. */
-async function registerKey(db: Database, key: string, now: Date): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `insert into muster.api_keys (id, tenant, name, role, key_hash, created_at)
-      values ($1, $2, $3, 'admin', $4, $5) on conflict (key_hash) do nothing`,
-    [randomUUID(), BOOTSTRAP_TENANT, BOOTSTRAP_NAME, createHash('sha256').update(key).digest(), now],
-  );
-  return rowCount === 1;
 }
 
 async function writeKey(file: string, key: string): Promise<void> {

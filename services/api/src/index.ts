@@ -6,7 +6,7 @@ export type { Caller } from './caller.ts';
 export { PROBLEM_MEDIA_TYPE, PROBLEMS, Problem, type ProblemCode, problemDocument } from './problems.ts';
 export { type RunningApi, startApi } from './run-api.ts';
 export { type CancelledRun, cancelRun } from './use-cases/cancel-run.ts';
-export type { RunReader } from './use-cases/find-run.ts';
+export { findRun, type RunReader } from './use-cases/find-run.ts';
 export { keepUpload } from './use-cases/keep-upload.ts';
 export { listRows, type RowPage } from './use-cases/list-rows.ts';
 export { listSafeRuns } from './use-cases/list-runs.ts';

@@ -1,9 +1,10 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { request } from 'node:http';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openDatabase } from '@muster/results';
+import { findApiKey, listApiKeys, migrate, openDatabase, revokeApiKey } from '@muster/results';
 import { type SpawnedService, spawnService, type TestDatabase, testDatabase } from '@muster/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bootstrapKey } from '../src/bootstrap-key.ts';
@@ -53,9 +54,46 @@ describe('the process', () => {
   test('an open connection that is idle does not hold up the end', async () => {
     const service = run();
     const { hostname, port } = new URL(await addressOf(service));
-    const { connect } = await import('node:net');
     const socket = connect(Number(port), hostname);
     await new Promise((resolve) => socket.once('connect', resolve));
+    expect(await service.kill()).toEqual({ code: 0, signal: null });
+    socket.destroy();
+  });
+
+  test('a request that is under way when the end is asked for is answered before it', async () => {
+    const file = join(folder, 'keys', 'admin.key');
+    const service = run({ MUSTER_BOOTSTRAP_KEY_FILE: file });
+    const address = await addressOf(service);
+    const key = (await readFile(file, 'utf8')).trim();
+    const outgoing = request(`${address}/v1/uploads?name=slow`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, expect: '100-continue' },
+    });
+    const answered = new Promise<number>((resolve, reject) => {
+      outgoing.on('response', (response) => resolve(response.resume().statusCode ?? 0)).on('error', reject);
+    });
+    const begun = new Promise((resolve) => outgoing.once('continue', resolve));
+    outgoing.flushHeaders();
+    await begun;
+    outgoing.write('one half, ');
+    const ended = service.kill();
+    await service.ready(/"msg":"ending"/);
+    outgoing.end('and the other');
+    expect(await answered).toBe(201);
+    expect(await ended).toEqual({ code: 0, signal: null });
+  });
+
+  test('a request that never ends is cut off within the stated time', async () => {
+    const file = join(folder, 'keys', 'admin.key');
+    const service = run({ MUSTER_BOOTSTRAP_KEY_FILE: file, MUSTER_SHUTDOWN_MS: '1000' });
+    const { hostname, port } = new URL(await addressOf(service));
+    const key = (await readFile(file, 'utf8')).trim();
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => undefined);
+    const begun = new Promise((resolve) => socket.once('data', resolve));
+    const head = `host: x\r\nauthorization: Bearer ${key}\r\nexpect: 100-continue\r\ncontent-length: 9000`;
+    socket.write(`POST /v1/uploads?name=stuck HTTP/1.1\r\n${head}\r\n\r\n`);
+    await begun;
     expect(await service.kill()).toEqual({ code: 0, signal: null });
     socket.destroy();
   });
@@ -138,7 +176,6 @@ describe('the bootstrap key', () => {
   test('a kept file opens an empty database again, and a revoked key stays revoked', async () => {
     const fresh = await testDatabase();
     const db = openDatabase({ url: fresh.url });
-    const { migrate, listApiKeys, revokeApiKey, findApiKey } = await import('@muster/results');
     try {
       await migrate(db);
       const file = join(folder, 'kept.key');
@@ -147,13 +184,13 @@ describe('the bootstrap key', () => {
       expect(await bootstrapKey(db, file)).toBe('registered');
       expect(await bootstrapKey(db, file)).toBe('known');
       expect(await findApiKey(db, key)).toMatchObject({ tenant: 'default', role: 'admin' });
-      const [{ id }] = (await listApiKeys(db, { tenant: 'default', limit: 1 })) as [{ id: string }];
+      const [{ id }] = (await listApiKeys(db, { tenant: 'default', limit: 1 })) as unknown as [{ id: string }];
       await revokeApiKey(db, { tenant: 'default', id });
       expect(await bootstrapKey(db, file)).toBe('made');
       expect(await findApiKey(db, key)).toBeUndefined();
       const made = (await readFile(file, 'utf8')).trim();
       expect(await findApiKey(db, made)).toMatchObject({ role: 'admin' });
-      expect(await bootstrapKey(db, join(folder, 'another.key'))).toBe('not_needed');
+      expect(await bootstrapKey(db, join(folder, 'another.key')), 'a lost file locks nobody out').toBe('made');
     } finally {
       await db.close();
       await fresh.drop();

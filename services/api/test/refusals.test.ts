@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PROBLEMS } from '../src/problems.ts';
 import { parseStrictJson } from '../src/strict-json.ts';
 import { expectProblem, type Fixture, openFixture } from './fixture.ts';
+import { keepArtifact } from './run-stages.ts';
 
 let fixture: Fixture;
 beforeAll(async () => {
@@ -115,7 +116,6 @@ describe('stores that are away', () => {
   test('a surprise is an internal error that tells nothing, and is logged by name and place', async () => {
     const surprised = await openFixture();
     surprised.artifacts.getStream = () => Promise.reject(new TypeError('SECRET in a foreign message'));
-    const { keepArtifact } = await import('./run-stages.ts');
     try {
       const run = await surprised.ask('/v1/runs', { method: 'POST', body: { runbook: 'anything', input: {} } });
       const { ref } = await keepArtifact(surprised, run.body.run_id, Buffer.from('x'));

@@ -9,6 +9,7 @@ import {
   finishRun,
   freezeRun,
   getRun,
+  type RowSettlement,
   type RunRecord,
   type SubjectSettlement,
   settleChunk,
@@ -78,6 +79,7 @@ export async function finish(
   fixture: Fixture,
   runId: string,
   answer: { kind: 'envelope' | 'absence' | 'failure'; body: unknown } = { kind: 'envelope', body: ENVELOPE },
+  procedureRows: readonly RowSettlement[] = [],
 ): Promise<void> {
   const { rows } = await fixture.db.query<{ phase: 'collect' | 'procedure' }>(
     'select phase from muster.runs where id = $1',
@@ -85,7 +87,7 @@ export async function finish(
   );
   const { fence } = (await claimRun(fixture.db, { runId, phase: rows[0]!.phase, dispatchNo: 2 }))!;
   const status = answer.kind === 'failure' ? 'failed' : 'completed';
-  await finishRun(fixture.db, { runId, fence, status, answer, statusSummary: `it is ${status}` });
+  await finishRun(fixture.db, { runId, fence, status, answer, statusSummary: `it is ${status}`, rows: procedureRows });
 }
 
 /** A committed artifact of a procedure run that is being worked on. */

@@ -109,6 +109,8 @@ const EXPLAIN: Partial<Record<Verdict, Explain>> = {
       ? `pending for ${durationText(signals.pending_seconds)}, within the limit`
       : `not ready for ${durationText(signals.not_ready_seconds)}, within the limit`,
   stopped: (pod) => `it was to run always, yet it has ended${pod.node === null ? '' : ` on node ${pod.node}`}`,
+  healthy: (pod, signals) => `it runs and is ready${ageDoubt(pod, signals)}`,
+  completed: (pod, signals) => `it has done its work${ageDoubt(pod, signals)}`,
   declined: declinedText,
 };
 
@@ -117,7 +119,8 @@ function declinedText(pod: PodFacts, signals: PodSignals): string {
   if (signals.life === 'unplaced') {
     return pod.phase === null ? 'the pod has no phase' : `its phase ${pod.phase} is none that Kubernetes has`;
   }
-  if (signals.life === 'leaving') return `it is being deleted, since when cannot be told${clockPart(pod)}`;
+  if (signals.deletion_overdue_seconds === UNKNOWN_SECONDS && signals.life === 'leaving')
+    return `it is being deleted, since when cannot be told${clockPart(pod)}`;
   if (signals.phase === 'Pending' && signals.doubt === NONE && signals.silent_container === NONE) {
     return `it is pending, and its age cannot be told${clockPart(pod)}`;
   }
@@ -126,6 +129,12 @@ function declinedText(pod: PodFacts, signals: PodSignals): string {
   if (signals.ready === 'no') return `it is not ready, since when cannot be told${clockPart(pod)}`;
   if (signals.ready === 'unknown') return 'it is said to run, but not whether it is ready';
   return 'no rule could place it';
+}
+
+/** An age that cannot be told is said, also where the verdict does not need it. */
+function ageDoubt(pod: PodFacts, signals: PodSignals): string {
+  const unsaid = signals.age_seconds !== UNKNOWN_SECONDS || (pod.clock_doubt === null && pod.created_at === null);
+  return unsaid ? '' : `; its age cannot be told${clockPart(pod)}`;
 }
 
 function clockPart(pod: PodFacts): string {

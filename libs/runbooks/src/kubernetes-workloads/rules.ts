@@ -64,6 +64,11 @@ export function buildRules(thresholds: Thresholds): RuleSet {
 
 export const DEFAULT_RULES: RuleSet = buildRules(DEFAULT_THRESHOLDS);
 
+/** Stands before whatever is fine: what cannot be read is not called fine. */
+function doubtRule(lives: Lives): Entry {
+  return rule(lives, { doubt: { ne: NONE } }, 'declined', 'a value that the verdict needs cannot be read');
+}
+
 function unplacedRules(): Entry[] {
   const unplaced: Lives = ['unplaced'];
   return [
@@ -96,6 +101,7 @@ function leavingRules({ deletion_overdue_seconds }: Thresholds): Entry[] {
       'declined',
       'it is being deleted, since when cannot be told',
     ),
+    doubtRule(leaving),
     rule(
       leaving,
       { deletion_overdue_seconds: { gte: 0 } },
@@ -128,6 +134,7 @@ function endedRules(): Entry[] {
       'stopped',
       'it was to run always, yet it has ended',
     ),
+    doubtRule(ended),
     rule(ended, { phase: { eq: 'Succeeded' } }, 'completed', 'it has done its work'),
   ];
 }
@@ -164,7 +171,7 @@ function heldRules({ retry_limit, pending_seconds }: Thresholds): Entry[] {
     rule(held, { stopped_role: { eq: 'init' }, exit_code: { ne: 0 } }, 'init_failed', 'an init container failed'),
     rule(
       held,
-      { ...looping, waiting_policy: { eq: 'OnFailure' }, waiting_restarts: within },
+      { ...looping, waiting_policy: { eq: 'OnFailure' }, waiting_restarts: within, doubt: { eq: NONE } },
       'retrying',
       `it may fail and is tried again, up to ${retry_limit} times`,
     ),
@@ -177,7 +184,7 @@ function heldRules({ retry_limit, pending_seconds }: Thresholds): Entry[] {
     ),
     rule(
       held,
-      { exit_code: { ne: 0 }, stopped_policy: { eq: 'OnFailure' }, stopped_restarts: within },
+      { exit_code: { ne: 0 }, stopped_policy: { eq: 'OnFailure' }, stopped_restarts: within, doubt: { eq: NONE } },
       'retrying',
       `it may fail and is tried again, up to ${retry_limit} times`,
     ),
@@ -214,7 +221,7 @@ function livingRules({ memory_recent_seconds, crash_recent_seconds, not_ready_se
       'not_ready',
       `not ready for more than ${limit}`,
     ),
-    rule(steady, { doubt: { ne: NONE } }, 'declined', 'a value that the verdict needs cannot be read'),
+    doubtRule(steady),
     rule(steady, { silent_container: { ne: NONE } }, 'declined', 'the state of a container is not given'),
     rule(
       ['held'],

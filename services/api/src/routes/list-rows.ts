@@ -13,8 +13,6 @@ const pageSchema = z.object({
   run_status: z.enum(RUN_STATUSES),
   rows: z.array(subjectRowSchema),
   next_after: z.string().optional(),
-  rows_total: z.number().int().optional().describe('Procedures only: how many rows there were.'),
-  rows_complete: z.boolean().optional().describe('Procedures only: false when the envelope shows fewer.'),
 });
 
 /** GET /v1/runs/:run_id/rows */

@@ -20,8 +20,19 @@ export const runbookSchema = z
 
 export type RunbookDescription = z.infer<typeof runbookSchema>;
 
+const described = new WeakMap<Definition, RunbookDescription>();
+
 /** What a caller may know of a runbook. It is also what is kept with its digest. */
 export function describeRunbook(definition: Definition): RunbookDescription {
+  // Every start of a run needs it, and making a JSON Schema is slow.
+  const known = described.get(definition);
+  if (known !== undefined) return known;
+  const description = Object.freeze(makeDescription(definition));
+  described.set(definition, description);
+  return description;
+}
+
+function makeDescription(definition: Definition): RunbookDescription {
   const { runbook, digest } = definition;
   return {
     name: runbook.name,

@@ -13,7 +13,6 @@ import { COMPLETED, HANDED_BACK, type JobMessage, type JobOutcome } from '@muste
 import {
   type ChunkClaim,
   claimChunk,
-  getRunInput,
   releaseChunk,
   type SubjectSettlement,
   settleChunk,
@@ -24,6 +23,7 @@ import { takeTurn } from '../assess-turn.ts';
 import { AttemptArtifacts } from '../attempt-artifacts.ts';
 import { decodeItems, encodeItems } from '../chunk-buffer.ts';
 import type { ProgressMarker } from '../progress-marker.ts';
+import { readInput } from '../run-input.ts';
 import { runTools } from '../run-tools.ts';
 import type { StoredChunk } from '../stored-summaries.ts';
 import { mintSegment } from '../walk-segment.ts';
@@ -69,9 +69,9 @@ async function coverSubjects(
   }
   const watch = context.stops.watch(run.id, run.stopReason);
   try {
-    const input = (await getRunInput(context.db, { tenant: run.tenant, runId: run.id }))?.body;
+    const input = await readInput(context, run, runbook);
     const { tools } = runTools(context, run, AbortSignal.any([watch.signal, stopping]));
-    const args = { input: input as Record<string, unknown>, now: run.now.toISOString() };
+    const args = { input, now: run.now.toISOString() };
     const assessor = createAssessor(runbook, args, { toolCallId: run.id, runId: run.id, tools });
     const startedAt = performance.now();
     return await takeTurn(assessor, starts >= CAREFUL_FROM_START ? [first] : planned, {

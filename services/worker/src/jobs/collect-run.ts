@@ -20,7 +20,6 @@ import {
   claimRun,
   countOutcomes,
   finishRun,
-  getRunInput,
   headRows,
   notCheckedGroups,
   type RunClaim,
@@ -30,6 +29,7 @@ import {
 import { STOP_REASONS } from '../assess-turn.ts';
 import { AttemptArtifacts } from '../attempt-artifacts.ts';
 import { failureBody } from '../failure-answer.ts';
+import { readInput } from '../run-input.ts';
 import { runTools } from '../run-tools.ts';
 import type { StoredChunk, StoredPlan } from '../stored-summaries.ts';
 import { readSegment } from '../walk-segment.ts';
@@ -50,8 +50,8 @@ export async function collectRun(
   const { run, fence } = claim;
   const artifacts = new AttemptArtifacts(context, { run, fence });
   const read = diedTooOften(run) ?? (await readResults(context, claim, runbook, artifacts));
-  const input = (await getRunInput(db, { tenant: run.tenant, runId: run.id }))?.body;
-  const args = { input: input as Record<string, unknown>, now: run.now.toISOString() };
+  const input = await readInput(context, run, runbook);
+  const args = { input, now: run.now.toISOString() };
   const { tools } = runTools(context, run, stopping);
   const call = { toolCallId: run.id, runId: run.id, tools, artifacts, signal: stopping };
   const answer =

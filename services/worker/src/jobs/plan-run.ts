@@ -5,10 +5,11 @@
  */
 import { type FleetRunbook, type PlannedSubject, planFleet } from '@muster/envelope';
 import { COMPLETED, type JobMessage, type JobOutcome } from '@muster/queue';
-import { claimRun, finishRun, freezeRun, getRunInput, type PlannedChunk, stopPlan, writeChunks } from '@muster/results';
+import { claimRun, finishRun, freezeRun, type PlannedChunk, stopPlan, writeChunks } from '@muster/results';
 import { AttemptArtifacts } from '../attempt-artifacts.ts';
 import { ChunkBuffer } from '../chunk-buffer.ts';
 import { failureBody } from '../failure-answer.ts';
+import { readInput } from '../run-input.ts';
 import { runTools } from '../run-tools.ts';
 import type { StoredPlan } from '../stored-summaries.ts';
 import { mintSegment } from '../walk-segment.ts';
@@ -53,10 +54,10 @@ export async function planRun(
       lost ||= !(await writeChunks(db, { ...attempt, chunks }));
       if (lost) throw new FenceLostError();
     };
-    const input = (await getRunInput(db, { tenant: run.tenant, runId: run.id }))?.body;
+    const input = await readInput(context, run, runbook);
     const outcome = await planFleet(
       runbook,
-      { input: input as Record<string, unknown>, now: run.now.toISOString() },
+      { input, now: run.now.toISOString() },
       { toolCallId: run.id, runId: run.id, tools, artifacts, signal },
       async (page: readonly PlannedSubject[]) => write(buffer.add(page)),
     );

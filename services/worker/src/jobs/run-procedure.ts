@@ -3,10 +3,11 @@
  */
 import { answerStopped, type ProcedureRunbook, runProcedure, standingOf, type VerdictRow } from '@muster/envelope';
 import { COMPLETED, type JobMessage, type JobOutcome } from '@muster/queue';
-import { claimRun, finishRun, getRunInput, type RowSettlement } from '@muster/results';
+import { claimRun, finishRun, type RowSettlement } from '@muster/results';
 import { STOP_REASONS } from '../assess-turn.ts';
 import { AttemptArtifacts } from '../attempt-artifacts.ts';
 import { failureBody } from '../failure-answer.ts';
+import { readInput } from '../run-input.ts';
 import { runTools } from '../run-tools.ts';
 import type { WorkerContext } from '../worker-context.ts';
 import { diedTooOften, handBack } from './run-attempt.ts';
@@ -37,7 +38,7 @@ export async function runProcedureJob(
       signal,
       timeoutMs: runbook.limits.chartTimeoutMs,
     };
-    const input = (await getRunInput(db, { tenant: run.tenant, runId: run.id }))?.body as Record<string, unknown>;
+    const input = await readInput(context, run, runbook);
     const gaveUp = diedTooOften(run);
     const outcome =
       gaveUp !== undefined

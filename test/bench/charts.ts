@@ -1,0 +1,82 @@
+/** The chart that is measured: three stages and one decider over a small subject, like the fleets it stands for. */
+import { type AssessArgs, defineRunbook, type FleetRunbook } from '@muster/envelope';
+import { type DecideRule, decide, type FlowChart, flowChart } from 'footprintjs';
+import { z } from 'zod';
+
+export interface BenchSubject {
+  readonly name: string;
+  readonly age_days: number | null;
+  readonly size_gb: number;
+}
+
+const RULES: DecideRule<Record<string, unknown>>[] = [
+  { when: { age_known: { eq: false } }, then: 'declined', label: 'the age cannot be read' },
+  { when: { age_days: { gt: 7 } }, then: 'stale', label: 'older than seven days' },
+  { when: { size_gb: { gt: 900 } }, then: 'oversized', label: 'larger than 900 GB' },
+];
+const OTHERWISE = { branch: 'fresh', label: 'no rule matched: young and of a usual size' };
+
+/** The subjects of a fleet, the same for the same count. */
+export function benchSubjects(count: number): BenchSubject[] {
+  return Array.from({ length: count }, (_, index) => ({
+    name: `node-${index}`,
+    age_days: index % 97 === 0 ? null : index % 31,
+    size_gb: (index * 37) % 1000,
+  }));
+}
+
+/** Builds the chart. */
+export function benchChart(): FlowChart {
+  return flowChart<Record<string, unknown>>(
+    'Read signal',
+    (scope) => {
+      const { subject } = scope.$getArgs<AssessArgs<BenchSubject>>();
+      scope.title = subject.name;
+      scope.age_known = subject.age_days !== null;
+      scope.age_days = subject.age_days;
+      scope.size_gb = subject.size_gb;
+    },
+    'read-signal',
+  )
+    .addFunction(
+      'Weigh',
+      (scope) => {
+        scope.weight = Number(scope.size_gb) * (scope.age_known ? Number(scope.age_days) + 1 : 1);
+      },
+      'weigh',
+    )
+    .addDeciderFunction('Posture', (scope) => decide(scope, RULES, OTHERWISE), 'posture')
+    .addFunctionBranch('declined', 'Declined', (scope) => void (scope.done = true))
+    .addFunctionBranch('stale', 'Stale', (scope) => void (scope.done = true))
+    .addFunctionBranch('oversized', 'Oversized', (scope) => void (scope.done = true))
+    .addFunctionBranch('fresh', 'Fresh', (scope) => void (scope.done = true))
+    .end()
+    .build();
+}
+
+/** The same chart as a fleet runbook. Its plan makes the subjects itself, so that nothing else is measured. */
+export const benchRunbook = defineRunbook<BenchSubject>({
+  name: 'bench_posture',
+  version: '1.0.0',
+  description: 'Judges made-up nodes, to measure what a subject costs.',
+  resultKind: 'verdict/bench-posture',
+  rules: { name: 'bench', version: '1', list: RULES, otherwise: OTHERWISE },
+  verdicts: { decider: 'Posture', standings: { stale: 'problem', oversized: 'problem', fresh: 'ok' } },
+  input: z.strictObject({ count: z.int().min(1).max(1_000_000) }),
+  limits: { maxSubjects: 1_000_000 },
+  fleet: {
+    plan: (_tools, subjects) =>
+      flowChart<Record<string, unknown>>(
+        'Make subjects',
+        async (scope) => {
+          const { count } = scope.$getArgs<{ input: { count: number } }>().input;
+          const all = benchSubjects(count);
+          for (let from = 0; from < all.length; from += 1000) await subjects.add(all.slice(from, from + 1000));
+        },
+        'make-subjects',
+      ).build(),
+    key: (subject) => subject.name,
+    assess: benchChart,
+    row: (state) => ({ age_days: state.age_days, size_gb: state.size_gb }),
+  },
+}) as FleetRunbook;
