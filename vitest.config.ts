@@ -1,11 +1,9 @@
 /**
- * One project a room; `vitest run libs/queue` or `--project queue` runs one of them. `npm test` runs all but two: faults
- * (`MUSTER_TEST_ROOM=chaos`) and what needs Docker (`MUSTER_TEST_ROOM=containers`) have scripts of their own.
+ * One project a room; `vitest run libs/queue` or `--project queue` runs one of them. What needs Docker has a script and a
+ * configuration of its own (`test/containers`).
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
-
-const ROOMS_OF_THEIR_OWN = ['chaos', 'containers'];
 
 const project = (name: string, include: string[]) => ({
   extends: true as const,
@@ -18,14 +16,9 @@ const rooms = ['libs', 'services'].flatMap((folder) =>
     .map((room) => project(room, [`${folder}/${room}/test/**/*.test.ts`])),
 );
 
-const asked = process.env.MUSTER_TEST_ROOM;
-const special = asked !== undefined && ROOMS_OF_THEIR_OWN.includes(asked);
-
 export default defineConfig({
   test: {
-    projects: special
-      ? [project(asked, [`test/${asked}/**/*.test.ts`])]
-      : [...rooms, project('e2e', ['test/*.test.ts', 'test/e2e/**/*.test.ts'])],
+    projects: [...rooms, project('e2e', ['test/*.test.ts', 'test/e2e/**/*.test.ts'])],
     environment: 'node',
     pool: 'forks',
     testTimeout: 30_000,

@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 
 const STEPS = [
-  ['format, lint and boundaries', 'biome', ['ci', '.']],
+  ['format, lint and boundaries', 'biome', ['ci', ...(process.stdout.isTTY ? [] : ['--colors=off']), '.']],
   ['types', 'turbo', ['run', 'typecheck', '--output-logs=errors-only', '--no-update-notifier']],
   ['tests', 'npm', ['test', '--silent']],
 ];

@@ -16,6 +16,8 @@ base_image=''
 finish() {
   local code=$?
   trap - EXIT
+  # A second signal must not cut the tidying short.
+  trap '' TERM INT HUP
   [[ -z $stack_project ]] || stack_down
   engine_stop
   rm -rf "$check_folder"

@@ -37,6 +37,9 @@ engine_start() {
 # Ends the engine that this check started, and nothing else. May be called twice.
 engine_stop() {
   [[ -n $engine_pid ]] || return 0
+  # Bridges of networks would outlive the engine.
+  docker ps --all --quiet 2>/dev/null | xargs --no-run-if-empty docker rm --force --volumes >/dev/null 2>&1
+  docker network prune --force >/dev/null 2>&1
   kill -TERM "$engine_pid" 2>/dev/null
   for _ in {1..240}; do
     kill -0 "$engine_pid" 2>/dev/null || break

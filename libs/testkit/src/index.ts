@@ -7,6 +7,8 @@ export type { TestQueueBackend } from './queue-backends.ts';
 export { testQueueBackends } from './queue-backends.ts';
 export { startS3Endpoint } from './s3-endpoint.ts';
 export type { TestS3 } from './s3-service.ts';
+export type { SeverableLink } from './severable-link.ts';
+export { severableLink } from './severable-link.ts';
 export type { ProcessExit, SpawnedService, SpawnServiceOptions } from './spawn-service.ts';
 export { spawnService } from './spawn-service.ts';
 export type { TestDatabase } from './test-database.ts';
