@@ -20,8 +20,8 @@ export class ConfigError extends Error {
 /**
  * Parses the environment once, at the edge.
  *
- * @throws ConfigError for the first setting that is wrong, and for a `MUSTER_` or `S3_` name that nobody reads: a typo
- * would silently leave the default in force
+ * @throws ConfigError for the first setting that is wrong, and for a `MUSTER_` name that nobody reads: a typo would
+ * silently leave the default in force
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const config: Record<string, unknown> = {};

@@ -1,14 +1,7 @@
 import { defineTool, type Tool } from '@muster/envelope';
+import { INPUT_FILE_TOOL, type InputFile } from '@muster/runbooks';
 
-/** The tool by which a plan opens a file of its run's input. */
-export const INPUT_FILE_TOOL = 'input_file';
-
-/** An input file as a plan gets it: `open` streams its bytes, each time from the beginning. */
-export interface InputFile {
-  readonly name: string;
-  readonly bytes?: number;
-  open(): AsyncIterable<Uint8Array>;
-}
+export { INPUT_FILE_TOOL, type InputFile };
 
 /** A file that is not there. The message names the ref, which is no secret. */
 export class InputFileMissingError extends Error {

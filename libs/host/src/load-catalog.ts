@@ -72,7 +72,18 @@ async function importModule(file: string): Promise<{ runbooks: readonly Runbook[
       'the module must export a list `runbooks`, and `tools` as a list if at all',
     );
   }
+  if (!runbooks.every(isDefined)) {
+    throw new ConfigError('MUSTER_RUNBOOKS', 'every entry of `runbooks` must be what defineRunbook returned');
+  }
+  if (!tools.every((tool) => typeof tool?.name === 'string' && typeof tool.execute === 'function')) {
+    throw new ConfigError('MUSTER_RUNBOOKS', 'every entry of `tools` must be what defineTool returned');
+  }
   return { runbooks, tools };
+}
+
+/** Whether a runbook went through its check: a bare declaration has no charts yet. */
+function isDefined(runbook: Partial<Runbook> | null | undefined): boolean {
+  return typeof runbook?.name === 'string' && typeof runbook.charts === 'object';
 }
 
 /** A digest over the source files beside and below a module: the build id of code that was not built. */

@@ -35,6 +35,15 @@ export function createLogger(config: Pick<Config, 'logLevel' | 'logFormat'>, ser
           target: 'pino-pretty',
           options: { destination: 2, ignore: 'service', messageFormat: '[{service}] {msg}' },
         })
-      : pino.destination(2),
+      : standardError(),
   );
+}
+
+/**
+ * Not `pino.destination(2)`: when the reader of standard error is gone, that one tries to write its last lines for ever,
+ * and the process never ends.
+ */
+function standardError(): NodeJS.WriteStream {
+  process.stderr.on('error', () => {});
+  return process.stderr;
 }

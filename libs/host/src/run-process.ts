@@ -3,6 +3,7 @@
  *
  * Exit codes: 0 stopped in order, 1 could not start or was surprised, 2 configured wrongly.
  */
+import { CatalogError, RunbookDefinitionError } from '@muster/envelope';
 import { ConfigError } from './config.ts';
 import type { Logger } from './logger.ts';
 
@@ -24,11 +25,12 @@ const CLOSING_MS = 1500;
  */
 export async function runProcess(name: string, start: () => Promise<RunningService>): Promise<void> {
   let service: RunningService;
+  const parentWatch = endWithParent();
   try {
     service = await start();
   } catch (error) {
     process.stderr.write(`${JSON.stringify({ level: 'fatal', service: name, ...startFailure(error) })}\n`);
-    process.exit(error instanceof ConfigError ? 2 : 1);
+    process.exit(isMisconfigured(error) ? 2 : 1);
   }
   let stopping = false;
   const stop = async (why: string) => {
@@ -49,12 +51,29 @@ export async function runProcess(name: string, start: () => Promise<RunningServi
   process.on('SIGTERM', () => void stop('SIGTERM'));
   process.on('SIGINT', () => void stop('SIGINT'));
   process.on('disconnect', () => void stop('the parent process is gone'));
+  parentWatch.end();
   process.on('uncaughtException', (error) => {
     const { name: kind, stack } = error;
     service.log.fatal({ error: kind, at: stack?.split('\n')[1]?.trim() }, 'uncaught');
     process.exit(1);
   });
   process.send?.({ type: 'ready', ...service.ready });
+}
+
+/**
+ * Ends this process at once when the parent that it has an IPC channel to is gone. It is for the time of the start: the
+ * channel closes only once, and who begins to listen after that would stay for ever.
+ */
+export function endWithParent(): { end(): void } {
+  const leave = () => process.exit(1);
+  if (process.connected === false) leave();
+  process.on('disconnect', leave);
+  return { end: () => void process.off('disconnect', leave) };
+}
+
+/** Settings, and the runbooks that they name, are whoever configured this process' to put right. */
+function isMisconfigured(error: unknown): boolean {
+  return error instanceof ConfigError || error instanceof CatalogError || error instanceof RunbookDefinitionError;
 }
 
 /** What may be said of a start that failed: the messages of our own errors, the code of others. */

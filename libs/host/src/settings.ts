@@ -47,6 +47,17 @@ function choice<const T extends string>(fallback: T, ...choices: T[]) {
   };
 }
 
+/** It becomes a schema in PostgreSQL and the first part of every key in Redis. */
+function queueName(fallback: string) {
+  return (value: string | undefined): string => {
+    const given = text(value) ?? fallback;
+    if (!/^[a-z][a-z0-9_]{0,39}$/.test(given)) {
+      throw 'at most 40 lower-case letters, digits and _, beginning with a letter';
+    }
+    return given;
+  };
+}
+
 function secretKey(value: string | undefined): Buffer | undefined {
   const given = text(value);
   if (given === undefined) return undefined;
@@ -77,7 +88,7 @@ export const SETTINGS = {
     name: 'MUSTER_QUEUE_PREFIX',
     purpose: 'Name of this installation within the queue store, where several share one.',
     unset: 'muster',
-    parse: (v: string | undefined) => text(v) ?? 'muster',
+    parse: queueName('muster'),
   },
   s3Bucket: {
     name: 'S3_BUCKET',

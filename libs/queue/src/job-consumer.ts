@@ -49,9 +49,9 @@ export class JobConsumer {
   }
 
   async #handle(handle: JobHandler, job: Job, token: string | undefined): Promise<void> {
-    const message = jobMessageSchema.parse(job.data);
     let outcome: Awaited<ReturnType<JobHandler>>;
     try {
+      const message = jobMessageSchema.parse(job.data);
       outcome = await handle(message, { signal: this.#stopping.signal });
     } catch (error) {
       this.#onError(error as Error, job.id);

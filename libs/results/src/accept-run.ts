@@ -4,44 +4,20 @@
  * Invariants:
  * - the run, its input, definition, session and uploads are there together or not at all;
  * - one idempotency key in a session makes one run, however many requests carry it at once;
+ * - a tenant's limit on open runs holds, however many requests come at once;
  * - a refusal writes nothing: everything that can refuse is looked at before the first write.
  */
 
-import { randomUUID } from 'node:crypto';
 import type { Queryable, Tx } from './database.ts';
-import type { DefinitionRecord } from './definitions.ts';
 import { keepDefinition } from './definitions.ts';
-import type { CanonicalInput } from './inputs.ts';
 import { keepInput } from './inputs.ts';
-import type { RunForm, RunPriority, RunRecord } from './run-record.ts';
+import { insertRun, type RunAcceptance } from './insert-run.ts';
+import type { RunRecord } from './run-record.ts';
 import { RUN_COLUMNS } from './run-record.ts';
-import { runInScope, wakeDispatcher } from './runs.ts';
-import type { SessionChoice } from './sessions.ts';
+import { lockReferencedRun, wakeDispatcher } from './runs.ts';
 import { ensureSession, findSession } from './sessions.ts';
+import { hasNoRunLeft, lockTenantQuota, type QuotaName } from './tenant-quotas.ts';
 import { claimUploads, lockUploads } from './uploads.ts';
-
-/** What makes a run. Everything is validated by the caller. */
-export interface RunAcceptance {
-  /** Default: a random UUID. */
-  readonly id?: string;
-  readonly tenant: string;
-  /** A session by owner and name is made when it is not there; by id it must be. */
-  readonly session: SessionChoice;
-  readonly definition: DefinitionRecord;
-  readonly input: CanonicalInput;
-  readonly form: RunForm;
-  /** Default 1, normal. */
-  readonly priority?: RunPriority;
-  /** The instant that the run's rules judge by. */
-  readonly now: Date;
-  readonly parentRunId?: string;
-  /** The request's key and the digest of its body. */
-  readonly idempotency?: { readonly key: string; readonly digest: string };
-  /** Refs of uploads that the input names. */
-  readonly uploads?: readonly string[];
-  /** The instant of acceptance. Default: the clock's. */
-  readonly acceptedAt?: Date;
-}
 
 export type AcceptOutcome =
   | { readonly outcome: 'accepted'; readonly run: RunRecord }
@@ -52,7 +28,11 @@ export type AcceptOutcome =
   /** Uploads that are not there, not finished, already deleted, or of another session. */
   | { readonly outcome: 'missing_refs'; readonly refs: readonly string[] }
   | { readonly outcome: 'parent_not_found' }
-  | { readonly outcome: 'session_not_found' };
+  /** The run that is to be done again is not this tenant's. */
+  | { readonly outcome: 'rerun_source_not_found' }
+  | { readonly outcome: 'session_not_found' }
+  /** The tenant has as much as it may. */
+  | { readonly outcome: 'quota_exceeded'; readonly quota: QuotaName; readonly limit: number };
 
 /** Accepts a run, or says why not. */
 export function acceptRun(db: Queryable, acceptance: RunAcceptance): Promise<AcceptOutcome> {
@@ -73,15 +53,24 @@ export function acceptRun(db: Queryable, acceptance: RunAcceptance): Promise<Acc
 }
 
 async function lookBeforeWriting(tx: Tx, acceptance: RunAcceptance): Promise<AcceptOutcome | undefined> {
-  const { tenant, parentRunId, uploads = [] } = acceptance;
+  const { tenant, parentRunId, rerun, uploads = [] } = acceptance;
+  // First of all: what is looked at below must not change before this acceptance commits.
+  const quota = await lockTenantQuota(tx, tenant);
   const session = await findSession(tx, tenant, acceptance.session);
   if (session === undefined && 'id' in acceptance.session) return { outcome: 'session_not_found' };
   // Before the uploads: those of a run that was accepted and sealed are gone, and the replay must still find it.
   const replay = session && (await findReplay(tx, acceptance, session.id));
   if (replay !== undefined) return replay;
   if (parentRunId !== undefined) {
-    const parent = session && (await runInScope(tx, { tenant, sessionId: session.id, runId: parentRunId }));
-    if (parent === undefined) return { outcome: 'parent_not_found' };
+    const scope = { tenant, sessionId: session?.id, runId: parentRunId };
+    if (session === undefined || !(await lockReferencedRun(tx, scope))) return { outcome: 'parent_not_found' };
+  }
+  if (rerun !== undefined && !(await lockReferencedRun(tx, { tenant, runId: rerun.of }))) {
+    return { outcome: 'rerun_source_not_found' };
+  }
+  const limit = quota?.maxOpenRuns ?? null;
+  if (limit !== null && (await hasNoRunLeft(tx, tenant, limit))) {
+    return { outcome: 'quota_exceeded', quota: 'max_open_runs', limit };
   }
   const locked = session === undefined ? [] : await lockUploads(tx, { tenant, sessionId: session.id, refs: uploads });
   const missing = uploads.filter((ref) => !locked.includes(ref));
@@ -106,39 +95,4 @@ async function findReplay(tx: Tx, acceptance: RunAcceptance, sessionId: string):
 async function chosenSession(tx: Tx, acceptance: RunAcceptance, at: Date): Promise<string> {
   const { session, tenant } = acceptance;
   return 'id' in session ? session.id : (await ensureSession(tx, { tenant, ...session, now: at })).id;
-}
-
-async function insertRun(
-  tx: Tx,
-  acceptance: RunAcceptance,
-  sessionId: string,
-  at: Date,
-): Promise<RunRecord | undefined> {
-  const { definition, form } = acceptance;
-  const { rows } = await tx.query<RunRecord>(
-    `insert into muster.runs (id, tenant, session_id, runbook_name, runbook_version, definition_digest, input_digest,
-      form, priority, now, status, phase, revision, parent_run_id, idempotency_key, idempotency_digest, created_at,
-      updated_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, 1, $12, $13, $14, $15, $15)
-    on conflict (tenant, session_id, idempotency_key) where idempotency_key is not null do nothing
-    returning ${RUN_COLUMNS}`,
-    [
-      acceptance.id ?? randomUUID(),
-      acceptance.tenant,
-      sessionId,
-      definition.name,
-      definition.version,
-      definition.digest,
-      acceptance.input.digest,
-      form,
-      acceptance.priority ?? 1,
-      acceptance.now,
-      form === 'fleet' ? 'plan' : 'procedure',
-      acceptance.parentRunId ?? null,
-      acceptance.idempotency?.key ?? null,
-      acceptance.idempotency?.digest ?? null,
-      at,
-    ],
-  );
-  return rows[0];
 }

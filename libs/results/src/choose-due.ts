@@ -12,6 +12,8 @@
 export interface DueCandidate {
   readonly tenant: string;
   readonly priority: number;
+  /** `assess` is a chunk, everything else a run. */
+  readonly kind?: string;
 }
 
 /** What is sent and not done, by tenant and priority. */
@@ -19,6 +21,8 @@ export interface InFlight {
   readonly tenant: string;
   readonly priority: number;
   readonly count: number;
+  /** How many of them are chunks. */
+  readonly chunks?: number;
 }
 
 /** Limits of {@link chooseDue}. */
@@ -26,6 +30,40 @@ export interface DispatchLimits {
   readonly window: number;
   /** At most so many of one tenant's things under way, counted as the window counts. Default: the window. */
   readonly maxPerTenant?: number;
+}
+
+/** How many more things fit, by priority 0 to 2. Less urgent ones never find more room than urgent ones. */
+export function roomByPriority(inFlight: readonly InFlight[], limits: DispatchLimits): number[] {
+  return [0, 1, 2].map((priority) => {
+    const sent = inFlight.filter((item) => item.priority <= priority).reduce((sum, item) => sum + item.count, 0);
+    return Math.max(0, limits.window - sent);
+  });
+}
+
+/**
+ * Leaves out the chunks of tenants that have as many under way as they may, whatever the priorities: what is more urgent
+ * and older keeps the places that are left.
+ *
+ * @param maxChunks by tenant; one that is not in it has no limit
+ */
+export function withinChunkQuotas<T extends DueCandidate>(
+  candidates: readonly T[],
+  inFlight: readonly InFlight[],
+  maxChunks: ReadonlyMap<string, number>,
+): T[] {
+  if (maxChunks.size === 0) return [...candidates];
+  const left = new Map(maxChunks);
+  const take = (tenant: string, count: number) => left.set(tenant, (left.get(tenant) ?? Infinity) - count);
+  for (const { tenant, chunks = 0 } of inFlight) take(tenant, chunks);
+  const kept = new Set<T>();
+  for (const candidate of candidates.toSorted((a, b) => a.priority - b.priority)) {
+    if (candidate.kind === 'assess') {
+      if (left.get(candidate.tenant)! <= 0) continue;
+      take(candidate.tenant, 1);
+    }
+    kept.add(candidate);
+  }
+  return candidates.filter((candidate) => kept.has(candidate));
 }
 
 /** Chooses what to send, in the order in which to send it. */

@@ -21,6 +21,7 @@ export interface ChunkRecord {
   /** Claims that were not handed back in good order: what died on it. */
   readonly starts: number;
   readonly dispatchNo: number;
+  readonly wave: number;
 }
 
 /** What an attempt at a chunk holds. */
@@ -60,7 +61,7 @@ export interface ChunkSummary extends OutcomeCounts {
 
 const CHUNK_COLUMNS = `chunks.id, chunks.tenant, chunks.session_id as "sessionId", chunks.run_id as "runId",
   chunks.first_ordinal as "firstOrdinal", chunks.size, chunks.state, chunks.plan_fence as "planFence", chunks.items,
-  chunks.keys, chunks.fence, chunks.starts, chunks.dispatch_no as "dispatchNo"`;
+  chunks.keys, chunks.fence, chunks.starts, chunks.dispatch_no as "dispatchNo", chunks.wave`;
 const SUMMARY_COLUMNS = `id as "chunkId", first_ordinal as "firstOrdinal", size, ok_count as ok,
   problem_count as problem, declined_count as declined, not_checked_count as "notChecked",
   cannot_cover_count as "cannotCover", summary, walk_ref as "walkRef"`;
@@ -88,6 +89,15 @@ export function claimChunk(
     const run = (await getRun(tx, { tenant: chunk.tenant, runId: chunk.runId }))!;
     return { fence: chunk.fence, starts: chunk.starts, chunk, run };
   });
+}
+
+/** How often an open chunk was claimed and not handed back or settled since; undefined when it is not open. */
+export async function chunkStarts(db: Queryable, chunkId: string): Promise<number | undefined> {
+  const { rows } = await db.query<{ starts: number }>(
+    `select starts from muster.chunks where id = $1 and state = 'open'`,
+    [chunkId],
+  );
+  return rows[0]?.starts;
 }
 
 /**

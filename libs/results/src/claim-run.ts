@@ -51,18 +51,24 @@ export function claimRun(
 }
 
 /**
- * Hands a run back in good order, so that it is sent again at once and the attempt does not count as a start. False when
- * the fence has moved on.
+ * Hands a run back in good order: the attempt does not count as a start. False when the fence has moved on.
+ *
+ * @param claim without `keepsJob` it is sent again at once, under another number; with it the job at hand comes again
  */
-export function releaseRun(db: Queryable, claim: { runId: string; fence: number; now?: Date }): Promise<boolean> {
+export function releaseRun(
+  db: Queryable,
+  claim: { runId: string; fence: number; keepsJob?: boolean; now?: Date },
+): Promise<boolean> {
+  const { keepsJob = false } = claim;
   return db.transaction(async (tx) => {
     const { rowCount } = await tx.query(
-      `update muster.runs set fence = fence + 1, starts = greatest(starts - 1, 0), dispatched_at = null, updated_at = $3
+      `update muster.runs set fence = fence + 1, starts = greatest(starts - 1, 0), updated_at = $3,
+          dispatched_at = case when $4 then dispatched_at end
         where id = $1 and fence = $2 and phase in ('procedure', 'plan', 'collect')`,
-      [claim.runId, claim.fence, claim.now ?? new Date()],
+      [claim.runId, claim.fence, claim.now ?? new Date(), keepsJob],
     );
     if (rowCount === 0) return false;
-    await wakeDispatcher(tx);
+    if (!keepsJob) await wakeDispatcher(tx);
     return true;
   });
 }

@@ -6,11 +6,12 @@
  * - one dispatcher at a time takes what is due; the others get nothing and may try again;
  * - a thing is marked as sent before it is sent, so a dispatcher that dies between the two leaves it to be found by
  *   {@link listDispatched}, never sent twice under one number;
- * - every statement here is bounded by the window, whatever waits.
+ * - every statement here is bounded by the window, whatever waits;
+ * - chunks of a wave are sent only when their run has no open chunk in a wave below (the canary goes first).
  */
 
 import type { DispatchLimits, InFlight } from './choose-due.ts';
-import { chooseDue } from './choose-due.ts';
+import { chooseDue, roomByPriority, withinChunkQuotas } from './choose-due.ts';
 import type { Queryable, Tx } from './database.ts';
 
 export type DispatchKind = 'plan' | 'procedure' | 'collect' | 'assess';
@@ -38,11 +39,19 @@ export function takeDue(db: Queryable, query: DispatchLimits & { now?: Date }): 
   return db.transaction(async (tx) => {
     const { rows } = await tx.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [DISPATCH_LOCK]);
     if (!rows[0]!.mine) return [];
-    const candidates = await readCandidates(tx, query.window);
+    const inFlight = await readInFlight(tx);
+    const room = roomByPriority(inFlight, query);
+    const candidates = room.some((free) => free > 0) ? await readCandidates(tx, room) : [];
     if (candidates.length === 0) return [];
-    const chosen = chooseDue(candidates, await readInFlight(tx), query);
+    const allowed = withinChunkQuotas(candidates, inFlight, await readChunkQuotas(tx, candidates));
+    const chosen = chooseDue(allowed, inFlight, query);
     return markSent(tx, chosen, query.now ?? new Date());
   });
+}
+
+/** Keeps all dispatchers away until this transaction ends. */
+export async function lockDispatch(tx: Tx): Promise<void> {
+  await tx.query('select pg_advisory_xact_lock($1)', [DISPATCH_LOCK]);
 }
 
 /** What was sent before an instant and is not done, oldest first: to be looked for in the queue. */
@@ -81,10 +90,11 @@ export function touchDispatched(
 }
 
 /**
- * Due things, each tenant's and priority's oldest first and at most `window` of them. Tenants are found by hopping over
- * the index, so a tenant with a hundred thousand waiting runs costs no more than one with ten.
+ * Due things, each tenant's and priority's oldest first, and of neither runs nor chunks more than there is room for.
+ * Tenants are found by hopping over the index, so one with a hundred thousand waiting runs costs no more than one with
+ * ten.
  */
-async function readCandidates(tx: Tx, window: number): Promise<DispatchItem[]> {
+async function readCandidates(tx: Tx, room: readonly number[]): Promise<DispatchItem[]> {
   const { rows } = await tx.query<DispatchItem>(
     `with recursive
       due_tenants (tenant) as (
@@ -101,14 +111,16 @@ async function readCandidates(tx: Tx, window: number): Promise<DispatchItem[]> {
           where runs.tenant > assessing_tenants.tenant and phase = 'assess' order by runs.tenant limit 1)
         from assessing_tenants where assessing_tenants.tenant is not null
       ),
-      priorities (priority) as (values (0::smallint), (1::smallint), (2::smallint))
+      priorities (priority, room) as (
+        select (place - 1)::smallint, room from unnest($1::int[]) with ordinality as given (room, place) where room > 0
+      )
     select kind, id, "dispatchNo", priority, tenant, "runId" from (
       select due.phase as kind, due.id, due.dispatch_no as "dispatchNo", due.priority, due.tenant, due.id as "runId",
           due.created_at, -1 as first_ordinal
         from due_tenants cross join priorities cross join lateral (
           select * from muster.runs where runs.tenant = due_tenants.tenant and runs.priority = priorities.priority
             and dispatched_at is null and ${RUN_IS_DUE}
-          order by runs.created_at, runs.id limit $1
+          order by runs.created_at, runs.id limit priorities.room
         ) due
       union all
       select 'assess', due.id, due.dispatch_no, due.priority, due.tenant, due.run_id, due.created_at, due.first_ordinal
@@ -116,33 +128,46 @@ async function readCandidates(tx: Tx, window: number): Promise<DispatchItem[]> {
           select chunk.id, chunk.dispatch_no, chunk.first_ordinal, runs.id as run_id, runs.priority, runs.tenant,
               runs.created_at
             from muster.runs cross join lateral (
+              select min(wave) as wave from muster.chunks where chunks.run_id = runs.id and chunks.state = 'open'
+            ) going cross join lateral (
               select id, dispatch_no, first_ordinal from muster.chunks
                 where chunks.run_id = runs.id and chunks.state = 'open' and chunks.dispatched_at is null
-                order by chunks.first_ordinal limit $1
+                  and chunks.wave = going.wave
+                order by chunks.first_ordinal limit priorities.room
             ) chunk
             where runs.tenant = assessing_tenants.tenant and runs.priority = priorities.priority
               and runs.phase = 'assess' and runs.status = 'running'
-            order by runs.created_at, runs.id, chunk.first_ordinal limit $1
+            order by runs.created_at, runs.id, chunk.first_ordinal limit priorities.room
         ) due
     ) waiting order by created_at, "runId", first_ordinal`,
-    [window],
+    [room],
   );
   return rows;
 }
 
 async function readInFlight(tx: Tx): Promise<InFlight[]> {
   const { rows } = await tx.query<InFlight>(
-    `select tenant, priority, sum(count)::bigint as count from (
-      select runs.tenant, runs.priority, count(*) as count from muster.runs
+    `select tenant, priority, sum(count)::bigint as count, sum(chunks)::bigint as chunks from (
+      select runs.tenant, runs.priority, count(*) as count, 0 as chunks from muster.runs
         where dispatched_at is not null and ${RUN_IS_DUE} group by runs.tenant, runs.priority
       union all
-      select runs.tenant, runs.priority, count(*) from muster.chunks join muster.runs on runs.id = chunks.run_id
+      select runs.tenant, runs.priority, count(*), count(*) from muster.chunks join muster.runs on runs.id = chunks.run_id
         where chunks.state = 'open' and chunks.dispatched_at is not null and runs.phase = 'assess'
           and runs.status = 'running'
         group by runs.tenant, runs.priority
     ) sent group by tenant, priority`,
   );
   return rows;
+}
+
+async function readChunkQuotas(tx: Tx, candidates: readonly DispatchItem[]): Promise<Map<string, number>> {
+  const tenants = new Set(candidates.filter(({ kind }) => kind === 'assess').map(({ tenant }) => tenant));
+  const { rows } = await tx.query<{ tenant: string; limit: number }>(
+    `select tenant, max_in_flight_chunks as "limit" from muster.tenant_quotas
+      where tenant = any($1::text[]) and max_in_flight_chunks is not null`,
+    [[...tenants]],
+  );
+  return new Map(rows.map(({ tenant, limit }) => [tenant, limit]));
 }
 
 async function markSent(tx: Tx, chosen: readonly DispatchItem[], now: Date): Promise<DispatchItem[]> {

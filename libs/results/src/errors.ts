@@ -47,6 +47,18 @@ export class LedgerMismatchError extends ResultsError {
   }
 }
 
+/** A tenant would have more than it may. */
+export class QuotaExceededError extends ResultsError {
+  readonly quota: string;
+  readonly limit: number;
+
+  constructor(quota: string, limit: number, wanted: number) {
+    super('quota_exceeded', `${wanted} is over the tenant's quota ${quota} of ${limit}`);
+    this.quota = quota;
+    this.limit = limit;
+  }
+}
+
 /** A settlement that does not fit its chunk: a mistake of the caller, never of timing. */
 export class SettlementInvalidError extends ResultsError {
   constructor(message: string) {
@@ -93,6 +105,7 @@ export const RESULTS_ERROR_CODES = [
   'schema_too_new',
   'migration_failed',
   'ledger_mismatch',
+  'quota_exceeded',
   'settlement_invalid',
   'artifact_not_staged',
   'unknown_cursor',

@@ -5,7 +5,7 @@
  * every reading function is bound to a tenant, and what is outside it is not found.
  */
 
-export type { AcceptOutcome, RunAcceptance } from './accept-run.ts';
+export type { AcceptOutcome } from './accept-run.ts';
 export { acceptRun } from './accept-run.ts';
 export type { AnswerRecord } from './answers.ts';
 export { getAnswer } from './answers.ts';
@@ -21,12 +21,14 @@ export {
   takeStaleArtifacts,
 } from './artifacts.ts';
 export { boundedText, storableText } from './bounded-text.ts';
+export { checkErrorBudget } from './check-error-budget.ts';
 export type { DispatchLimits, DueCandidate, InFlight } from './choose-due.ts';
 export { chooseDue } from './choose-due.ts';
 export type { ChunkClaim, ChunkRecord, ChunkSummary, OutcomeCounts, RunProgress } from './chunks.ts';
-export { chunkSummaries, claimChunk, releaseChunk, runProgress } from './chunks.ts';
+export { chunkStarts, chunkSummaries, claimChunk, releaseChunk, runProgress } from './chunks.ts';
 export type { RunClaim, RunJobPhase } from './claim-run.ts';
 export { claimRun, releaseRun } from './claim-run.ts';
+export { condemnOldRuns } from './condemn-runs.ts';
 export type { Database, DatabaseOptions, Queryable, Rows, Tx } from './database.ts';
 export { openDatabase } from './database.ts';
 export type { DefinitionRecord } from './definitions.ts';
@@ -39,6 +41,7 @@ export {
   ArtifactNotStagedError,
   LedgerMismatchError,
   MigrationFailedError,
+  QuotaExceededError,
   RESULTS_ERROR_CODES,
   ResultsError,
   ResultsUnavailableError,
@@ -49,15 +52,20 @@ export {
 } from './errors.ts';
 export type { RowSettlement, RunFinish } from './finish-run.ts';
 export { finishRun } from './finish-run.ts';
+export { forgetRuns } from './forget-runs.ts';
 export type { CanonicalInput } from './inputs.ts';
 export { getRunInput } from './inputs.ts';
+export type { ErrorBudget, RunAcceptance } from './insert-run.ts';
 export type { SubjectSettlement, WalkRange } from './insert-subjects.ts';
+export type { InvariantName, InvariantViolation } from './invariants.ts';
+export { invariants } from './invariants.ts';
 export { markProgress } from './mark-progress.ts';
 export type { MigrationReport, SchemaVersion } from './migrate.ts';
 export { migrate, schemaVersion } from './migrate.ts';
 export type { Migration } from './migrations.ts';
 export type { PlannedChunk, SubjectNames } from './plan-chunks.ts';
 export { freezeRun, stopPlan, writeChunks } from './plan-chunks.ts';
+export { rebuildDispatch } from './rebuild-dispatch.ts';
 export type { RunEvent, RunEventInput, RunEventKind, RunEventPage } from './run-events.ts';
 export { deriveEventId, listEvents } from './run-events.ts';
 export type {
@@ -74,6 +82,7 @@ export type {
 export { isFinal, RUN_PRIORITIES } from './run-record.ts';
 export type { RunListQuery, RunPage } from './runs.ts';
 export { getRun, listRuns } from './runs.ts';
+export { sealOverdue } from './seal-overdue.ts';
 export type { SessionChoice, SessionRecord } from './sessions.ts';
 export { ensureSession, findSession } from './sessions.ts';
 export type { ChunkSettlement } from './settle-chunk.ts';
@@ -81,7 +90,9 @@ export { countSettlement, settleChunk } from './settle-chunk.ts';
 export { startCollect, startReadyCollects } from './start-collect.ts';
 export type { CancelOutcome } from './stop-run.ts';
 export { readStopReasons, requestCancel, stopRun } from './stop-run.ts';
-export { ensurePartitions } from './subject-partitions.ts';
+export type { SubjectSelection } from './subject-keys.ts';
+export { subjectKeysOf } from './subject-keys.ts';
+export { dropEmptyPartitions, ensurePartitions } from './subject-partitions.ts';
 export type {
   ReasonGroup,
   ReasonGroups,
@@ -92,6 +103,8 @@ export type {
   SubjectRecord,
 } from './subjects.ts';
 export { countOutcomes, getSubject, headRows, notCheckedGroups, pageSubjects } from './subjects.ts';
+export type { QuotaName, TenantQuota } from './tenant-quotas.ts';
+export { getTenantQuota, setTenantQuota } from './tenant-quotas.ts';
 export type { UploadStaging } from './uploads.ts';
 export { commitUpload, condemnUpload, listRunUploads, stageUpload } from './uploads.ts';
 export type { WorkerRecord } from './workers.ts';

@@ -20,11 +20,31 @@ export async function getRunInput(db: Queryable, scope: RunScope): Promise<{ bod
   return rows[0];
 }
 
-/** Keeps an input; the one that is there stays. */
+/** Keeps an input; the one that is there stays, until this transaction ends at least. */
 export async function keepInput(tx: Tx, tenant: string, input: CanonicalInput, now: Date): Promise<void> {
+  for (;;) {
+    await tx.query(
+      `insert into muster.inputs (tenant, digest, body, created_at) values ($1, $2, $3::json, $4)
+        on conflict (tenant, digest) do nothing`,
+      [tenant, input.digest, input.canonical, now],
+    );
+    // The last run that used it may be forgotten at this moment, and the input with it.
+    const { rowCount } = await tx.query(
+      'select digest from muster.inputs where tenant = $1 and digest = $2 for key share',
+      [tenant, input.digest],
+    );
+    if (rowCount === 1) return;
+  }
+}
+
+/** Deletes an input that no run uses any more. */
+export async function dropUnusedInput(tx: Tx, input: { tenant: string; digest: string }): Promise<void> {
+  const values = [input.tenant, input.digest];
+  await tx.query('select digest from muster.inputs where tenant = $1 and digest = $2 for update', values);
+  // A second statement sees the run of an acceptance that the lock had to wait for.
   await tx.query(
-    `insert into muster.inputs (tenant, digest, body, created_at) values ($1, $2, $3::json, $4)
-      on conflict (tenant, digest) do nothing`,
-    [tenant, input.digest, input.canonical, now],
+    `delete from muster.inputs where tenant = $1 and digest = $2 and not exists (
+      select from muster.runs where runs.tenant = inputs.tenant and runs.input_digest = inputs.digest)`,
+    values,
   );
 }

@@ -13,7 +13,10 @@ export interface Migration {
 }
 
 /** All steps that this build knows, in order. */
-export const MIGRATIONS: readonly Migration[] = [migration(1, 'foundation', true)];
+export const MIGRATIONS: readonly Migration[] = [
+  migration(1, 'foundation', true),
+  migration(2, 'sweep_controls', false),
+];
 
 function migration(version: number, name: string, breaking: boolean): Migration {
   const file = new URL(`./migrations/${String(version).padStart(4, '0')}_${name}.sql`, import.meta.url);

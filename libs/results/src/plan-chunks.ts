@@ -16,6 +16,7 @@ import { appendEvents } from './run-events.ts';
 import type { RunRecord } from './run-record.ts';
 import { RUN_COLUMNS } from './run-record.ts';
 import { lockRun, wakeDispatcher } from './runs.ts';
+import { checkSubjectQuota } from './tenant-quotas.ts';
 
 /** A subject's names: its key, what it is across sweeps, and what limits are counted by. */
 export type SubjectNames = readonly [key: string, identity: string | null, target: string | null];
@@ -30,6 +31,8 @@ export interface PlannedChunk {
   readonly items: Buffer;
   /** One entry a subject, in order. */
   readonly keys: readonly SubjectNames[];
+  /** Chunks of a wave are sent when those of the waves below are all settled. Default 0. */
+  readonly wave?: number;
 }
 
 /** Writes chunks of a plan in progress. False when the run's fence has moved on, and then nothing is written. */
@@ -45,10 +48,11 @@ export function writeChunks(
     const run = rows[0];
     if (run === undefined) return false;
     await tx.query(
-      `insert into muster.chunks (id, tenant, session_id, run_id, first_ordinal, size, state, plan_fence, items, keys)
-        select id, $1, $2, $3, first_ordinal, size, 'open', $4, items, keys::json
-        from unnest($5::uuid[], $6::int[], $7::int[], $8::bytea[], $9::text[])
-          as planned (id, first_ordinal, size, items, keys)
+      `insert into muster.chunks (id, tenant, session_id, run_id, first_ordinal, size, state, plan_fence, items, keys,
+          wave)
+        select id, $1, $2, $3, first_ordinal, size, 'open', $4, items, keys::json, wave
+        from unnest($5::uuid[], $6::int[], $7::int[], $8::bytea[], $9::text[], $10::smallint[])
+          as planned (id, first_ordinal, size, items, keys, wave)
         on conflict (run_id, plan_fence, first_ordinal) do nothing`,
       [
         run.tenant,
@@ -60,6 +64,7 @@ export function writeChunks(
         plan.chunks.map((chunk) => chunk.size),
         plan.chunks.map((chunk) => chunk.items),
         plan.chunks.map((chunk) => keysJson(chunk.keys)),
+        plan.chunks.map((chunk) => chunk.wave ?? 0),
       ],
     );
     return true;
@@ -67,10 +72,11 @@ export function writeChunks(
 }
 
 /**
- * Closes the denominator and opens the assessment; with no subjects the run goes on to collect. False when the run's
- * fence has moved on.
+ * Closes the denominator and opens the assessment. With no subjects the run goes on to collect, and so does a dry run: it
+ * keeps its total, and its chunks are deleted. False when the run's fence has moved on.
  *
  * @throws LedgerMismatchError when the chunks do not add up to `total`, or leave a gap; nothing is changed then
+ * @throws QuotaExceededError when `total` is over what the tenant may have in a run; nothing is changed then
  */
 export function freezeRun(
   db: Queryable,
@@ -90,6 +96,8 @@ export function freezeRun(
     if (before?.fence !== plan.fence || before.phase !== 'plan') return false;
     await tx.query('delete from muster.chunks where run_id = $1 and plan_fence <> $2', [plan.runId, plan.fence]);
     await checkSum(tx, plan.runId, plan.total);
+    await checkSubjectQuota(tx, before.tenant, plan.total);
+    if (before.dryRun) await tx.query('delete from muster.chunks where run_id = $1', [plan.runId]);
     await commitArtifacts(tx, { runId: plan.runId, fence: plan.fence }, plan.artifacts ?? [], now);
     const { rows } = await tx.query<RunRecord>(
       `update muster.runs set phase = $3, plan_fence = fence, subjects_total = $4, frozen_at = $5,
@@ -98,7 +106,7 @@ export function freezeRun(
       [
         plan.runId,
         before.revision,
-        plan.total === 0 ? 'collect' : 'assess',
+        plan.total === 0 || before.dryRun ? 'collect' : 'assess',
         plan.total,
         now,
         JSON.stringify(plan.planSummary ?? null),
@@ -114,7 +122,7 @@ export function freezeRun(
           vertexLabel: 'plan',
           completedVertices: 0,
           totalVertices: plan.total,
-          message: `${plan.total} subjects to assess`,
+          message: before.dryRun ? `${plan.total} subjects counted` : `${plan.total} subjects to assess`,
         },
       ],
       now,

@@ -50,6 +50,20 @@ export interface RunRecord {
   readonly cancelRequestedAt: Date | null;
   readonly cancelReason: string | null;
   readonly parentRunId: string | null;
+  /** The instant from which on nothing more is assessed. */
+  readonly deadlineAt: Date | null;
+  /** At most one of the two: subjects that may fail, as a number or as percent of those settled. */
+  readonly errorBudgetCount: number | null;
+  readonly errorBudgetPercent: number | null;
+  /** The share of targets whose subjects are assessed before all others. */
+  readonly canaryPercent: number | null;
+  /** What the run sweeps: runs of one tenant, runbook and scope follow each other. Null: no other run can follow it. */
+  readonly scopeKey: string | null;
+  /** Counts its subjects and assesses none. */
+  readonly dryRun: boolean;
+  /** The run of which this one does a part again, and which part: opaque here. */
+  readonly rerunOf: string | null;
+  readonly rerunSelection: unknown;
   readonly statusSummary: string | null;
   readonly answerKind: AnswerKind | null;
   readonly createdAt: Date;
@@ -85,6 +99,14 @@ const COLUMNS: Readonly<Record<keyof RunRecord, string>> = {
   cancelRequestedAt: 'cancel_requested_at',
   cancelReason: 'cancel_reason',
   parentRunId: 'parent_run_id',
+  deadlineAt: 'deadline_at',
+  errorBudgetCount: 'error_budget_count',
+  errorBudgetPercent: 'error_budget_percent',
+  canaryPercent: 'canary_percent',
+  scopeKey: 'scope_key',
+  dryRun: 'dry_run',
+  rerunOf: 'rerun_of',
+  rerunSelection: 'rerun_selection',
   statusSummary: 'status_summary',
   answerKind: 'answer_kind',
   createdAt: 'created_at',

@@ -68,6 +68,15 @@ export async function runInScope(
   return rows[0];
 }
 
+/** Whether the run is there and visible; if so it stays until this transaction ends, because something will name it. */
+export async function lockReferencedRun(tx: Tx, scope: RunScope): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `select id from muster.runs where id = $1 and tenant = $2 and ($3::uuid is null or session_id = $3) for key share`,
+    [scope.runId, scope.tenant, scope.sessionId ?? null],
+  );
+  return rowCount === 1;
+}
+
 /** The run under its row lock. `no key update`, because settlements' foreign keys must not wait for it. */
 export async function lockRun(tx: Tx, runId: string): Promise<RunRecord | undefined> {
   const { rows } = await tx.query<RunRecord>(`select ${RUN_COLUMNS} from muster.runs where id = $1 for no key update`, [

@@ -24,13 +24,18 @@ export interface ChunkSettlement {
   readonly fence: number;
   /** One entry a subject, for the first subjects of the chunk in order; at least one. */
   readonly subjects: readonly SubjectSettlement[];
+  /** How many of them are `not_checked` because their chart failed, timed out or died: what an error budget counts. */
+  readonly failed?: number;
   /** Ledgers, meanings, steps, counters: for collect, opaque here. */
   readonly summary?: unknown;
   readonly walkRef?: string;
   /** Artifacts that this attempt staged. */
   readonly artifacts?: readonly ArtifactCommit[];
-  /** Required when fewer subjects are covered than the chunk has: the rest, encrypted anew. */
-  readonly remainder?: { readonly id: string; readonly items: Buffer };
+  /**
+   * Required when fewer subjects are covered than the chunk has: the rest, encrypted anew. `starts` (default 0) hands on
+   * the deaths that were counted on this chunk and not yet explained.
+   */
+  readonly remainder?: { readonly id: string; readonly items: Buffer; readonly starts?: number };
   readonly now?: Date;
 }
 
@@ -43,6 +48,7 @@ interface OpenChunk {
   readonly firstOrdinal: number;
   readonly size: number;
   readonly planFence: number;
+  readonly wave: number;
   readonly keys: readonly SubjectNames[];
 }
 
@@ -76,7 +82,7 @@ async function lockOpenChunk(tx: Tx, settlement: ChunkSettlement): Promise<OpenC
   const { rows } = await tx.query<OpenChunk>(
     `select chunks.id, chunks.tenant, chunks.session_id as "sessionId", chunks.run_id as "runId",
         runs.created_at as "runCreatedAt", chunks.first_ordinal as "firstOrdinal", chunks.size,
-        chunks.plan_fence as "planFence", chunks.keys
+        chunks.plan_fence as "planFence", chunks.wave, chunks.keys
       from muster.chunks join muster.runs on runs.id = chunks.run_id
       where chunks.id = $1 and chunks.fence = $2 and chunks.state = 'open' and runs.phase = 'assess'
       for no key update of chunks`,
@@ -95,6 +101,11 @@ function checkFit(chunk: OpenChunk, settlement: ChunkSettlement): void {
       `a settlement of ${covered} of ${chunk.size} subjects came ${settlement.remainder ? 'with' : 'without'} a remainder`,
     );
   }
+  const { failed = 0, subjects } = settlement;
+  const { notChecked } = countSettlement(subjects);
+  if (failed < 0 || failed > notChecked) {
+    throw new SettlementInvalidError(`a settlement with ${notChecked} subjects not checked says that ${failed} failed`);
+  }
 }
 
 async function closeChunk(tx: Tx, chunk: OpenChunk, settlement: ChunkSettlement, now: Date): Promise<void> {
@@ -103,7 +114,7 @@ async function closeChunk(tx: Tx, chunk: OpenChunk, settlement: ChunkSettlement,
   await tx.query(
     `update muster.chunks set state = 'settled', settled_at = $2, items = null, size = $3, keys = $4::json,
         ok_count = $5, problem_count = $6, declined_count = $7, not_checked_count = $8, cannot_cover_count = $9,
-        summary = $10::json, walk_ref = $11
+        summary = $10::json, walk_ref = $11, failed_count = $12
       where id = $1`,
     [
       chunk.id,
@@ -117,6 +128,7 @@ async function closeChunk(tx: Tx, chunk: OpenChunk, settlement: ChunkSettlement,
       counts.cannotCover,
       json(settlement.summary),
       settlement.walkRef ?? null,
+      settlement.failed ?? 0,
     ],
   );
 }
@@ -125,8 +137,9 @@ async function openRemainder(tx: Tx, chunk: OpenChunk, settlement: ChunkSettleme
   if (settlement.remainder === undefined) return;
   const covered = settlement.subjects.length;
   await tx.query(
-    `insert into muster.chunks (id, tenant, session_id, run_id, first_ordinal, size, state, plan_fence, items, keys)
-      values ($1, $2, $3, $4, $5, $6, 'open', $7, $8, $9::json)`,
+    `insert into muster.chunks (id, tenant, session_id, run_id, first_ordinal, size, state, plan_fence, items, keys,
+        wave, starts)
+      values ($1, $2, $3, $4, $5, $6, 'open', $7, $8, $9::json, $10, $11)`,
     [
       settlement.remainder.id,
       chunk.tenant,
@@ -137,6 +150,8 @@ async function openRemainder(tx: Tx, chunk: OpenChunk, settlement: ChunkSettleme
       chunk.planFence,
       settlement.remainder.items,
       keysJson(chunk.keys.slice(covered)),
+      chunk.wave,
+      settlement.remainder.starts ?? 0,
     ],
   );
 }

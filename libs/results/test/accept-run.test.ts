@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { waitFor } from '@muster/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AcceptOutcome } from '../src/index.ts';
 import {
@@ -18,7 +17,7 @@ import {
 } from '../src/index.ts';
 import { lockUploads } from '../src/uploads.ts';
 import type { Store, Tenant } from './store.ts';
-import { acceptance, accepted, newTenant, openStore, reread } from './store.ts';
+import { acceptance, accepted, lockWaited, newTenant, openStore, reread } from './store.ts';
 
 let store: Store;
 beforeAll(async () => {
@@ -181,12 +180,7 @@ test('an upload that a run is claiming cannot be condemned before the run is the
   await store.db.transaction(async (tx) => {
     await lockUploads(tx, { tenant: owner.tenant, sessionId: owner.sessionId, refs: [ref] });
     sealing = finish(first.id, owner.tenant);
-    await waitFor(
-      () =>
-        store.db.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`),
-      (waiting) => waiting.rowCount > 0,
-      { what: 'the sealing waits for the claim' },
-    );
+    await lockWaited(store.db);
     expect((await acceptRun(tx, acceptance(owner, { uploads: [ref] }))).outcome).toBe('accepted');
   });
   await sealing;

@@ -77,6 +77,13 @@ describe('the database refuses a run that', () => {
     ['has a lower fence', 'fence = fence - 1', 'MU004'],
     ['changes its tenant', `tenant = 'other'`, 'MU003'],
     ['changes its instant', `now = now + interval '1 hour'`, 'MU003'],
+    ['changes its scope', `scope_key = 'other'`, 'MU003'],
+    ['becomes a dry run', 'dry_run = true', 'MU003'],
+    ['becomes a rerun', `rerun_of = id, rerun_selection = '{}'`, 'MU003'],
+    ['has two error budgets', 'error_budget_count = 1, error_budget_percent = 1', 'runs_one_error_budget'],
+    ['has a budget of less than nothing', 'error_budget_count = -1', 'runs_error_budget_count_check'],
+    ['has a budget of more than all', 'error_budget_percent = 101', 'runs_error_budget_percent_check'],
+    ['has a canary of nothing', 'canary_percent = 0', 'runs_canary_percent_check'],
     ['changes its status without a revision', `status = 'interrupted'`, 'MU006'],
   ];
   test.each(cases)('%s', async (_what, assignment, refusedBy) => {
@@ -166,7 +173,7 @@ describe('the life of a run', () => {
     const run = await finished();
     const answers = (sql: string) => refusal(store.db.query(sql, [run.id]));
     expect(await answers(`update muster.answers set body = '{}' where run_id = $1`)).toBe('MU008');
-    expect(await answers('delete from muster.answers where run_id = $1')).toBe('runs_answer_exists');
+    expect(await answers('delete from muster.answers where run_id = $1')).toBe('MU011');
     expect(
       await answers(
         `insert into muster.answers select run_id, tenant, session_id, 'failure', '{}', now() from muster.answers
@@ -175,10 +182,16 @@ describe('the life of a run', () => {
     ).toBe('answers_pkey');
   });
 
-  test('history never changes', async () => {
+  test('history never changes, and goes only with its run', async () => {
     const run = await finished();
-    const changed = store.db.query(`update muster.run_events set message = 'other' where run_id = $1`, [run.id]);
-    expect(await refusal(changed)).toBe('MU008');
+    const events = (sql: string) => refusal(store.db.query(sql, [run.id]));
+    expect(await events(`update muster.run_events set message = 'other' where run_id = $1`)).toBe('MU008');
+    expect(await events('delete from muster.run_events where run_id = $1')).toBe('MU011');
+  });
+
+  test('a run that is not final is not deleted', async () => {
+    const run = await running();
+    expect(await refusal(store.db.query('delete from muster.runs where id = $1', [run.id]))).toBe('MU010');
   });
 
   test('a frozen denominator never changes', async () => {
@@ -201,6 +214,8 @@ describe('the database refuses a chunk that', () => {
     ['has another number of keys than subjects', 'size = 3', 'chunks_keys_match_size'],
     ['is empty', `size = 0, keys = '[]'`, 'chunks_size_check'],
     ['has a lower fence', 'fence = -1', 'MU004'],
+    ['has a wave below the first', 'wave = -1', 'chunks_wave_check'],
+    ['failed more than it left unchecked', 'failed_count = 1', 'chunks_failed_were_not_checked'],
   ];
   test.each(cases)('%s', async (_what, assignment, refusedBy) => {
     const { chunkIds } = await frozen(store.db, await accepted(store.db, owner), [2]);

@@ -169,6 +169,7 @@ test('every error class has one of the codes, and every code a class', () => {
     new errors.SettlementInvalidError('x'),
     new errors.ArtifactNotStagedError(1, 0),
     new errors.UnknownCursorError('x'),
+    new errors.QuotaExceededError('max_open_runs', 1, 2),
     new errors.StatementRefusedError('23505', 'x', undefined),
   ];
   expect(made.map((error) => error.code).sort()).toEqual([...RESULTS_ERROR_CODES].sort());

@@ -21,6 +21,8 @@ afterEach(async () => {
   await drop();
 });
 
+const NEWEST = MIGRATIONS.at(-1)!.version;
+
 const step = (version: number, breaking: boolean, sql: string): Migration => ({
   version,
   name: `step_${version}`,
@@ -55,28 +57,66 @@ test('the folder of migrations holds exactly the steps that the build knows, num
 });
 
 test('a database with an unknown breaking step is refused with both versions, and left as it is', async () => {
-  await migrate(db, { migrations: [...MIGRATIONS, step(2, false, 'select 1'), step(3, true, 'select 1')] });
+  await migrate(db, {
+    migrations: [...MIGRATIONS, step(NEWEST + 1, false, 'select 1'), step(NEWEST + 2, true, 'select 1')],
+  });
   await expect(migrate(db)).rejects.toMatchObject({
     code: 'schema_too_new',
-    message: expect.stringMatching(/version 3 \(step_3\).*up to version 1/),
+    message: expect.stringMatching(
+      new RegExp(`version ${NEWEST + 2} \\(step_${NEWEST + 2}\\).*up to version ${NEWEST}`),
+    ),
   });
-  expect((await schemaVersion(db)).version).toBe(3);
+  expect((await schemaVersion(db)).version).toBe(NEWEST + 2);
 });
 
 test('a newer step that only adds is accepted by an older build', async () => {
-  await migrate(db, { migrations: [...MIGRATIONS, step(2, false, 'alter table muster.workers add column zone text')] });
-  expect(await migrate(db)).toEqual({ applied: [], current: { version: 2, name: 'step_2', breaking: false } });
+  const adds = step(NEWEST + 1, false, 'alter table muster.workers add column zone text');
+  await migrate(db, { migrations: [...MIGRATIONS, adds] });
+  const { version, name, breaking } = adds;
+  expect(await migrate(db)).toEqual({ applied: [], current: { version, name, breaking } });
 });
 
 test('a step that fails is undone whole, and the steps before it stay', async () => {
-  const broken = step(2, false, 'create table muster.half (id int); select no_such_function()');
+  const broken = step(NEWEST + 1, false, 'create table muster.half (id int); select no_such_function()');
   await expect(migrate(db, { migrations: [...MIGRATIONS, broken] })).rejects.toMatchObject({
     code: 'migration_failed',
-    message: expect.stringContaining('migration 2 (step_2) failed'),
+    message: expect.stringContaining(`migration ${NEWEST + 1} (step_${NEWEST + 1}) failed`),
   });
-  expect((await schemaVersion(db)).version).toBe(1);
+  expect((await schemaVersion(db)).version).toBe(NEWEST);
   const { rows } = await db.query(`select to_regclass('muster.half') as half`);
   expect(rows).toEqual([{ half: null }]);
+});
+
+test('rows of the first step, final ones too, come through the second one whole, and with a scope', async () => {
+  await migrate(db, { migrations: MIGRATIONS.slice(0, 1) });
+  await db.query(
+    `insert into muster.api_keys values (gen_random_uuid(), 't', 'k', 'runner', sha256('k'), now());
+    insert into muster.sessions select gen_random_uuid(), 't', id, 'default', now() from muster.api_keys;
+    insert into muster.definitions values ('d', 'n', '1', '{}', now());
+    insert into muster.inputs values ('t', 'i', '{}', now());
+    insert into muster.runs (id, tenant, session_id, runbook_name, runbook_version, definition_digest, input_digest, form,
+        priority, now, status, phase, revision, created_at, updated_at)
+      select gen_random_uuid(), 't', id, 'n', '1', 'd', 'i', 'fleet', 1, now(), 'pending', 'plan', 1, '2026-11-01', now()
+        from muster.sessions, generate_series(1, 2);
+    insert into muster.chunks (id, tenant, session_id, run_id, first_ordinal, size, state, plan_fence, items, keys)
+      select gen_random_uuid(), 't', session_id, id, 0, 1, 'open', 1, 'x', '[["a",null,null]]' from muster.runs limit 1`,
+  );
+  const { rows } = await db.query<{ id: string }>('select id from muster.runs order by id limit 1');
+  await db.transaction(async (tx) => {
+    await tx.query(
+      `update muster.runs set status = 'failed', phase = 'done', answer_kind = 'failure', revision = 2, finished_at = now()
+        where id = $1`,
+      [rows[0]!.id],
+    );
+    await tx.query(
+      `insert into muster.answers select id, tenant, session_id, 'failure', '{}', now() from muster.runs where id = $1`,
+      [rows[0]!.id],
+    );
+  });
+  await migrate(db);
+  const runs = await db.query('select scope_key, dry_run, deadline_at from muster.runs');
+  expect(runs.rows).toEqual([1, 2].map(() => ({ scope_key: 'i', dry_run: false, deadline_at: null })));
+  expect((await db.query('select wave, failed_count from muster.chunks')).rows).toEqual([{ wave: 0, failed_count: 0 }]);
 });
 
 test('partitions are made for this month and the next two, once, over the turn of the year', async () => {

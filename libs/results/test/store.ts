@@ -1,18 +1,22 @@
 /** What the tests of this room start from: a migrated database of their own, tenants, and runs brought to a phase. */
 
 import { createHash, randomUUID } from 'node:crypto';
-import { testDatabase } from '@muster/testkit';
+import { testDatabase, waitFor } from '@muster/testkit';
 import { expect } from 'vitest';
 import type { Database, RunAcceptance, RunRecord, SubjectNames, SubjectSettlement } from '../src/index.ts';
 import {
   acceptRun,
+  claimChunk,
   claimRun,
   createApiKey,
   ensureSession,
+  finishRun,
   freezeRun,
   getRun,
   migrate,
   openDatabase,
+  settleChunk,
+  startCollect,
   writeChunks,
 } from '../src/index.ts';
 
@@ -122,4 +126,38 @@ export async function refusal(statement: Promise<unknown>): Promise<string> {
     (thrown: unknown) => thrown as { sqlState?: string; constraint?: string },
   );
   return error === undefined ? 'accepted' : (error.constraint ?? error.sqlState ?? String(error));
+}
+
+/** Accepts a fleet and brings it to its answer: chunks of these sizes, every subject ends as `subject` says. */
+export async function completed(
+  db: Database,
+  owner: Tenant,
+  over: Partial<RunAcceptance> = {},
+  end: { sizes?: readonly number[]; subject?: SubjectSettlement; finishedAt?: Date } = {},
+): Promise<RunRecord> {
+  const { run, chunkIds } = await frozen(db, await accepted(db, owner, over), end.sizes ?? []);
+  for (const [index, chunkId] of chunkIds.entries()) {
+    const { fence } = (await claimChunk(db, { chunkId, dispatchNo: run.dispatchNo }))!;
+    await settleChunk(db, { chunkId, fence, subjects: times(end.sizes![index]!, end.subject ?? OK) });
+  }
+  await startCollect(db, run.id);
+  return collected(db, run, end.finishedAt);
+}
+
+/** Ends a run that is in collect. */
+export async function collected(db: Database, run: RunRecord, finishedAt?: Date): Promise<RunRecord> {
+  const { fence } = (await claimRun(db, { runId: run.id, phase: 'collect', dispatchNo: 99 }))!;
+  const answer = { kind: 'envelope' as const, body: {} };
+  const status = (await reread(db, run)).stopReason === 'cancelled' ? 'cancelled' : 'completed';
+  expect(await finishRun(db, { runId: run.id, fence, status, answer, now: finishedAt })).toBe('finished');
+  return reread(db, run);
+}
+
+/** Resolves when somebody in this database waits for a lock. */
+export async function lockWaited(db: Database): Promise<void> {
+  await waitFor(
+    () => db.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`),
+    (waiting) => waiting.rowCount > 0,
+    { what: 'somebody waits for a lock' },
+  );
 }

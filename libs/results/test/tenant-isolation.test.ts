@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ChunkSummary, RunScope } from '../src/index.ts';
 import {
+  acceptRun,
   chunkSummaries,
   claimChunk,
   claimRun,
@@ -28,9 +29,10 @@ import {
   stageArtifact,
   stageUpload,
   startCollect,
+  subjectKeysOf,
 } from '../src/index.ts';
 import type { Store, Tenant } from './store.ts';
-import { accepted, frozen, NOT_CHECKED, newTenant, OK, openStore } from './store.ts';
+import { acceptance, accepted, frozen, NOT_CHECKED, newTenant, OK, openStore } from './store.ts';
 
 let store: Store;
 let owner: Tenant;
@@ -87,6 +89,14 @@ const readers: [name: string, read: (scope: RunScope) => Promise<unknown>][] = [
     },
   ],
   [
+    'subjectKeysOf',
+    async (scope) => {
+      const found: string[] = [];
+      for await (const key of subjectKeysOf(store.db, scope)) found.push(key);
+      return found;
+    },
+  ],
+  [
     'listRuns',
     async ({ tenant, sessionId }) =>
       (await listRuns(store.db, { tenant, sessionId, limit: 100 })).runs.filter((run) => run.id === runId),
@@ -128,6 +138,11 @@ test('keys and sessions of another tenant are neither listed, found nor revoked'
   expect(keys.map((key) => key.id)).toEqual([stranger.keyId]);
   expect(await revokeApiKey(store.db, { tenant: stranger.tenant, id: owner.keyId })).toBe(false);
   expect(await findSession(store.db, stranger.tenant, { id: owner.sessionId })).toBeUndefined();
+});
+
+test('a run of another tenant is no source of a rerun', async () => {
+  const rerun = { of: runId, selection: {} };
+  expect(await acceptRun(store.db, acceptance(stranger, { rerun }))).toEqual({ outcome: 'rerun_source_not_found' });
 });
 
 test('an upload of another tenant cannot be finished', async () => {

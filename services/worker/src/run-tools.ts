@@ -7,7 +7,9 @@ import type { WorkerContext } from './worker-context.ts';
 /** The tools of one run: those of the catalog, and the files of its input. */
 export interface RunTools {
   readonly tools: ToolDispatch;
-  /** The error of a store that was away while a file was read: the attempt is then to be tried again. */
+  /** Notes when a store is away for some work of this run's attempt, and lets the error through. */
+  noting<T>(work: Promise<T>): Promise<T>;
+  /** The error of a store that was away: the attempt is then to be tried again, whatever the chart made of it. */
   outage(): unknown;
 }
 
@@ -28,7 +30,7 @@ export function runTools(context: WorkerContext, run: RunRecord, signal: AbortSi
     runId: run.id,
     signal,
   });
-  return { tools, outage: () => outage };
+  return { tools, noting, outage: () => outage };
 }
 
 /** Whether an error says that a store is away, and not that something is wrong. */

@@ -9,9 +9,10 @@ import {
   type PlannedSubject,
   totalSubjects,
 } from '@muster/envelope';
-import { COMPLETED, HANDED_BACK, type JobMessage, type JobOutcome } from '@muster/queue';
+import { COMPLETED, type JobMessage, type JobOutcome } from '@muster/queue';
 import {
   type ChunkClaim,
+  chunkStarts,
   claimChunk,
   releaseChunk,
   type SubjectSettlement,
@@ -28,9 +29,17 @@ import { runTools } from '../run-tools.ts';
 import type { StoredChunk } from '../stored-summaries.ts';
 import { mintSegment } from '../walk-segment.ts';
 import type { WorkerContext } from '../worker-context.ts';
+import { RELEASED } from './run-attempt.ts';
 
-/** From this start on a chunk is taken one subject a turn: something in it ends processes. */
+/** From this start on a chunk is taken one subject a turn, alone in its process: something in it ends processes. */
 const CAREFUL_FROM_START = 3;
+/** From this start on its first subject is set aside: it was alone when the process ended, twice, so it was no accident. */
+const SET_ASIDE_FROM_START = 5;
+
+/** Whether the next turn of a chunk is to be alone in its process. */
+export async function isSuspect(context: WorkerContext, chunkId: string): Promise<boolean> {
+  return ((await chunkStarts(context.db, chunkId)) ?? 0) + 1 >= CAREFUL_FROM_START;
+}
 
 export async function assessChunk(
   context: WorkerContext,
@@ -45,7 +54,7 @@ export async function assessChunk(
   const covered = await coverSubjects(context, runbook, claim, planned, stopping);
   if (covered.length === 0) {
     await releaseChunk(context.db, { chunkId: claim.chunk.id, fence: claim.fence });
-    return HANDED_BACK;
+    return RELEASED;
   }
   const settled = await settle(context, claim, planned, covered);
   if (settled === 'lost') return { kind: 'discarded', reason: 'another attempt has this chunk' };
@@ -62,9 +71,8 @@ async function coverSubjects(
 ): Promise<AssessedSubject[]> {
   const { run, starts } = claim;
   const first = planned[0] as PlannedSubject;
-  // Slices of one have named it: this subject alone was in the way when the process ended.
-  if (starts > CAREFUL_FROM_START) {
-    const reason = `assessing it ended the worker process ${starts - CAREFUL_FROM_START} time(s), so it was set aside`;
+  if (starts >= SET_ASIDE_FROM_START) {
+    const reason = `assessing it ended the worker process ${starts - CAREFUL_FROM_START} times, so it was set aside`;
     return [notChecked(first, 'worker_died', reason)];
   }
   const watch = context.stops.watch(run.id, run.stopReason);
@@ -113,7 +121,12 @@ async function settle(
     ...(segment.ref !== undefined && { walkRef: segment.ref }),
     artifacts: artifacts.commits,
     ...(rest.length > 0 && {
-      remainder: { id: remainderId, items: context.box.seal(encodeItems(rest), remainderId) },
+      remainder: {
+        id: remainderId,
+        items: context.box.seal(encodeItems(rest), remainderId),
+        // The rest is taken as carefully, until the subject that ends processes has been found.
+        starts: claim.starts >= CAREFUL_FROM_START && claim.starts < SET_ASIDE_FROM_START ? CAREFUL_FROM_START - 1 : 0,
+      },
     }),
   });
 }

@@ -3,6 +3,7 @@
  */
 import {
   collectFleet,
+  errorIdentity,
   type FleetResults,
   type FleetRunbook,
   type FleetTotals,
@@ -34,7 +35,7 @@ import { runTools } from '../run-tools.ts';
 import type { StoredChunk, StoredPlan } from '../stored-summaries.ts';
 import { readSegment } from '../walk-segment.ts';
 import type { WorkerContext } from '../worker-context.ts';
-import { diedTooOften, handBack } from './run-attempt.ts';
+import { attemptStep, diedTooOften, handBack, type RunAttempt } from './run-attempt.ts';
 
 export const MANIFEST_ARTIFACT_KIND = 'recording/walk-manifest';
 
@@ -47,6 +48,18 @@ export async function collectRun(
   const { db } = context;
   const claim = await claimRun(db, { runId: message.runId, phase: 'collect', dispatchNo: message.dispatchNo });
   if (claim === undefined) return { kind: 'discarded', reason: 'nothing to collect' };
+  const attempt = { runId: claim.run.id, fence: claim.fence };
+  return await attemptStep(context, attempt, () => collectClaimed(context, runbook, claim, attempt, stopping));
+}
+
+async function collectClaimed(
+  context: WorkerContext,
+  runbook: FleetRunbook,
+  claim: RunClaim,
+  attempt: RunAttempt,
+  stopping: AbortSignal,
+): Promise<JobOutcome> {
+  const { db } = context;
   const { run, fence } = claim;
   const artifacts = new AttemptArtifacts(context, { run, fence });
   const read = diedTooOften(run) ?? (await readResults(context, claim, runbook, artifacts));
@@ -58,12 +71,11 @@ export async function collectRun(
     read instanceof RunFailure
       ? ({ kind: 'failure', error: read } as const)
       : await collectFleet(runbook, args, call, read);
-  if (stopping.aborted) return await handBack(context, { runId: run.id, fence });
+  if (stopping.aborted) return await handBack(context, attempt);
   const failure = answer.kind === 'failure' ? failureBody(answer.error, 'collect') : undefined;
   const status = failure !== undefined ? 'failed' : run.stopReason === 'cancelled' ? 'cancelled' : 'completed';
   const done = await finishRun(db, {
-    runId: run.id,
-    fence,
+    ...attempt,
     status,
     answer: answer.kind === 'failure' ? { kind: 'failure', body: failure } : answer,
     statusSummary: failure?.message ?? summaryLine(read as FleetResults, run),
@@ -127,8 +139,13 @@ async function* readWalk(
   stored: StoredPlan | null,
   segments: readonly { readonly ref: string }[],
 ): AsyncGenerator<readonly WalkRow[]> {
-  for (const ref of [stored?.walkRef, ...segments.map((segment) => segment.ref)]) {
-    if (ref !== undefined) yield* readSegment(context.store, run, ref);
+  try {
+    for (const ref of [stored?.walkRef, ...segments.map((segment) => segment.ref)]) {
+      if (ref !== undefined) yield* readSegment(context.store, run, ref);
+    }
+  } catch (error) {
+    // The walk is cut short here and says so by its counters: it never costs the answer.
+    context.log.warn({ run: run.id, error: errorIdentity(error) }, 'the walk cannot be read to its end');
   }
 }
 

@@ -1,17 +1,18 @@
-import type { JobHandler, JobOutcome } from '@muster/queue';
+import { HANDED_BACK, type JobHandler, type JobOutcome } from '@muster/queue';
 import type { ProgressMarker } from '../progress-marker.ts';
 import { isOutage } from '../run-tools.ts';
+import { TurnGate } from '../turn-gate.ts';
 import type { WorkerContext } from '../worker-context.ts';
-import { assessChunk } from './assess-chunk.ts';
+import { assessChunk, isSuspect } from './assess-chunk.ts';
 import { collectRun } from './collect-run.ts';
 import { openRun } from './open-run.ts';
 import { planRun } from './plan-run.ts';
+import { storeAway } from './run-attempt.ts';
 import { runProcedureJob } from './run-procedure.ts';
-
-const STORE_AWAY_MS = 2000;
 
 /** Makes the handler of every job of this worker: look the run up, do the step, say what it came to. */
 export function jobHandler(context: WorkerContext, progress: ProgressMarker): JobHandler {
+  const gate = new TurnGate();
   return async (message, { signal }) => {
     const log = context.log.child({
       run: message.runId,
@@ -20,7 +21,9 @@ export function jobHandler(context: WorkerContext, progress: ProgressMarker): Jo
       attempt: message.dispatchNo,
     });
     const startedAt = performance.now();
-    const outcome = await withoutOutage(async () => {
+    const step = async () => {
+      // The worker stops, and nothing was claimed for this job: the job itself goes to another.
+      if (signal.aborted) return HANDED_BACK;
       const opened = await openRun(context, message);
       if (opened.kind === 'not_now') return opened.outcome;
       const { runbook } = opened.definition;
@@ -29,6 +32,10 @@ export function jobHandler(context: WorkerContext, progress: ProgressMarker): Jo
       if (message.kind === 'plan') return await planRun(own, runbook, message, signal);
       if (message.kind === 'assess') return await assessChunk(own, runbook, message, signal, progress);
       return await collectRun(own, runbook, message, signal);
+    };
+    const outcome = await withoutOutage(async () => {
+      const alone = message.kind === 'assess' && (await isSuspect(context, message.id));
+      return alone ? await gate.alone(step) : await gate.shared(step);
     });
     const ms = Math.round(performance.now() - startedAt);
     const said = {
@@ -47,6 +54,6 @@ async function withoutOutage(work: () => Promise<JobOutcome>): Promise<JobOutcom
     return await work();
   } catch (error) {
     if (!isOutage(error)) throw error;
-    return { kind: 'retry', delayMs: STORE_AWAY_MS, reason: `a store is away (${(error as { code?: string }).code})` };
+    return storeAway(error);
   }
 }

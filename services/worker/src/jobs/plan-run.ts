@@ -5,7 +5,15 @@
  */
 import { type FleetRunbook, type PlannedSubject, planFleet } from '@muster/envelope';
 import { COMPLETED, type JobMessage, type JobOutcome } from '@muster/queue';
-import { claimRun, finishRun, freezeRun, type PlannedChunk, stopPlan, writeChunks } from '@muster/results';
+import {
+  claimRun,
+  finishRun,
+  freezeRun,
+  type PlannedChunk,
+  type RunClaim,
+  stopPlan,
+  writeChunks,
+} from '@muster/results';
 import { AttemptArtifacts } from '../attempt-artifacts.ts';
 import { ChunkBuffer } from '../chunk-buffer.ts';
 import { failureBody } from '../failure-answer.ts';
@@ -14,14 +22,12 @@ import { runTools } from '../run-tools.ts';
 import type { StoredPlan } from '../stored-summaries.ts';
 import { mintSegment } from '../walk-segment.ts';
 import type { WorkerContext } from '../worker-context.ts';
-import { diedTooOften, handBack } from './run-attempt.ts';
+import { attemptStep, diedTooOften, handBack, type RunAttempt, tryLater } from './run-attempt.ts';
 
 /** Thrown through the plan chart when the fence has moved on: somebody else plans this run now. */
 class FenceLostError extends Error {
   override readonly name = 'FenceLostError';
 }
-
-const RETRY_MS = 2000;
 
 export async function planRun(
   context: WorkerContext,
@@ -32,8 +38,18 @@ export async function planRun(
   const { db } = context;
   const claim = await claimRun(db, { runId: message.runId, phase: 'plan', dispatchNo: message.dispatchNo });
   if (claim === undefined) return { kind: 'discarded', reason: 'nothing to plan' };
-  const { run, fence } = claim;
-  const attempt = { runId: run.id, fence };
+  const attempt = { runId: claim.run.id, fence: claim.fence };
+  return await attemptStep(context, attempt, () => planClaimed(context, runbook, claim, attempt, stopping));
+}
+
+async function planClaimed(
+  context: WorkerContext,
+  runbook: FleetRunbook,
+  { run, fence }: RunClaim,
+  attempt: RunAttempt,
+  stopping: AbortSignal,
+): Promise<JobOutcome> {
+  const { db } = context;
   const gaveUp = diedTooOften(run);
   if (gaveUp !== undefined) {
     await finishRun(db, { ...attempt, ...failed(gaveUp) });
@@ -44,14 +60,14 @@ export async function planRun(
     if (watch.reason() !== undefined) return await endPlan(context, attempt);
     const signal = AbortSignal.any([watch.signal, stopping]);
     const artifacts = new AttemptArtifacts(context, { run, fence });
-    const { tools, outage } = runTools(context, run, signal);
+    const { tools, noting, outage } = runTools(context, run, signal);
     const buffer = new ChunkBuffer(runbook.limits.chunkSize, context.newId, (chunkId, items) =>
       context.box.seal(items, chunkId),
     );
     let lost = false;
     const write = async (chunks: readonly PlannedChunk[]) => {
       if (chunks.length === 0) return;
-      lost ||= !(await writeChunks(db, { ...attempt, chunks }));
+      lost ||= !(await noting(writeChunks(db, { ...attempt, chunks })));
       if (lost) throw new FenceLostError();
     };
     const input = await readInput(context, run, runbook);
@@ -64,7 +80,7 @@ export async function planRun(
     if (lost) return { kind: 'discarded', reason: 'another attempt plans this run' };
     if (watch.reason() !== undefined) return await endPlan(context, attempt);
     if (stopping.aborted) return await handBack(context, attempt);
-    if (outage() !== undefined) return { kind: 'retry', delayMs: RETRY_MS, reason: 'the artifact store is away' };
+    if (outage() !== undefined) return await tryLater(context, attempt, outage());
     if (outcome.kind !== 'planned') {
       await finishRun(db, {
         ...attempt,
@@ -85,7 +101,7 @@ export async function planRun(
   }
 }
 
-async function endPlan(context: WorkerContext, attempt: { runId: string; fence: number }): Promise<JobOutcome> {
+async function endPlan(context: WorkerContext, attempt: RunAttempt): Promise<JobOutcome> {
   await stopPlan(context.db, attempt);
   return COMPLETED;
 }

@@ -3,16 +3,14 @@
  */
 import { answerStopped, type ProcedureRunbook, runProcedure, standingOf, type VerdictRow } from '@muster/envelope';
 import { COMPLETED, type JobMessage, type JobOutcome } from '@muster/queue';
-import { claimRun, finishRun, type RowSettlement } from '@muster/results';
+import { claimRun, finishRun, type RowSettlement, type RunClaim } from '@muster/results';
 import { STOP_REASONS } from '../assess-turn.ts';
 import { AttemptArtifacts } from '../attempt-artifacts.ts';
 import { failureBody } from '../failure-answer.ts';
 import { readInput } from '../run-input.ts';
 import { runTools } from '../run-tools.ts';
 import type { WorkerContext } from '../worker-context.ts';
-import { diedTooOften, handBack } from './run-attempt.ts';
-
-const RETRY_MS = 2000;
+import { attemptStep, diedTooOften, handBack, type RunAttempt, tryLater } from './run-attempt.ts';
 
 export async function runProcedureJob(
   context: WorkerContext,
@@ -23,8 +21,18 @@ export async function runProcedureJob(
   const { db } = context;
   const claim = await claimRun(db, { runId: message.runId, phase: 'procedure', dispatchNo: message.dispatchNo });
   if (claim === undefined) return { kind: 'discarded', reason: 'nothing to run' };
-  const { run, fence } = claim;
-  const attempt = { runId: run.id, fence };
+  const attempt = { runId: claim.run.id, fence: claim.fence };
+  return await attemptStep(context, attempt, () => runClaimed(context, runbook, claim, attempt, stopping));
+}
+
+async function runClaimed(
+  context: WorkerContext,
+  runbook: ProcedureRunbook,
+  { run, fence }: RunClaim,
+  attempt: RunAttempt,
+  stopping: AbortSignal,
+): Promise<JobOutcome> {
+  const { db } = context;
   const artifacts = new AttemptArtifacts(context, { run, fence });
   const watch = context.stops.watch(run.id, run.stopReason);
   try {
@@ -60,7 +68,7 @@ export async function runProcedureJob(
       return COMPLETED;
     }
     if (outcome === undefined || stopping.aborted) return await handBack(context, attempt);
-    if (outage() !== undefined) return { kind: 'retry', delayMs: RETRY_MS, reason: 'the artifact store is away' };
+    if (outage() !== undefined) return await tryLater(context, attempt, outage());
     const { answer, rows } = outcome;
     const failure = answer.kind === 'failure' ? failureBody(answer.error, 'procedure') : undefined;
     await finishRun(db, {

@@ -18,12 +18,17 @@ export function artifactSweeper(db: Database, store: ArtifactStore, now: () => D
         uploadsUnusedBefore: new Date(at - UNUSED_FOR_MS),
         limit: LIMIT,
       });
-      let swept = 0;
+      const counts = { swept: 0, stuck: 0 };
       for (const { ref, tenant, storeConversation } of stale) {
-        await store.delete({ tenant, conversationId: storeConversation }, ref);
-        if (await forgetArtifact(db, ref)) swept++;
+        // One object that cannot be deleted must not hold up the others; its row stays for the next round.
+        const gone = await store.delete({ tenant, conversationId: storeConversation }, ref).then(
+          () => true,
+          () => false,
+        );
+        if (!gone) counts.stuck++;
+        else if (await forgetArtifact(db, ref)) counts.swept++;
       }
-      return { swept };
+      return counts;
     },
   };
 }
