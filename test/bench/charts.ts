@@ -25,6 +25,10 @@ export function benchSubjects(count: number): BenchSubject[] {
   }));
 }
 
+const end = (scope: Record<string, unknown>) => {
+  scope.done = true;
+};
+
 /** Builds the chart. */
 export function benchChart(): FlowChart {
   return flowChart<Record<string, unknown>>(
@@ -46,10 +50,10 @@ export function benchChart(): FlowChart {
       'weigh',
     )
     .addDeciderFunction('Posture', (scope) => decide(scope, RULES, OTHERWISE), 'posture')
-    .addFunctionBranch('declined', 'Declined', (scope) => void (scope.done = true))
-    .addFunctionBranch('stale', 'Stale', (scope) => void (scope.done = true))
-    .addFunctionBranch('oversized', 'Oversized', (scope) => void (scope.done = true))
-    .addFunctionBranch('fresh', 'Fresh', (scope) => void (scope.done = true))
+    .addFunctionBranch('declined', 'Declined', end)
+    .addFunctionBranch('stale', 'Stale', end)
+    .addFunctionBranch('oversized', 'Oversized', end)
+    .addFunctionBranch('fresh', 'Fresh', end)
     .end()
     .build();
 }

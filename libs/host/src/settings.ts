@@ -215,6 +215,18 @@ export const SETTINGS = {
     unset: '2',
     parse: whole(2, 1, 64),
   },
+  chartThreads: {
+    name: 'MUSTER_CHART_THREADS',
+    purpose: 'Threads of one worker that charts run on.',
+    unset: '1',
+    parse: whole(1, 1, 64),
+  },
+  threadHeapMb: {
+    name: 'MUSTER_THREAD_HEAP_MB',
+    purpose: 'Memory that the charts of one thread may use before the subject in it is set aside, in MiB.',
+    unset: '256',
+    parse: whole(256, 32, 65_536),
+  },
   sliceMs: {
     name: 'MUSTER_SLICE_MS',
     purpose: 'Longest turn of a chunk before it settles what it has and hands on the rest, in ms.',

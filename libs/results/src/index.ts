@@ -57,6 +57,7 @@ export type { CanonicalInput } from './inputs.ts';
 export { getRunInput } from './inputs.ts';
 export type { ErrorBudget, RunAcceptance } from './insert-run.ts';
 export type { SubjectSettlement, WalkRange } from './insert-subjects.ts';
+export { JsonText } from './insert-subjects.ts';
 export type { InvariantName, InvariantViolation } from './invariants.ts';
 export { invariants } from './invariants.ts';
 export { markProgress } from './mark-progress.ts';

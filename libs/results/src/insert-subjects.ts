@@ -11,7 +11,16 @@ export interface WalkRange {
   readonly sha256: string;
 }
 
-/** How one subject ended. */
+/** A value that was written as JSON where it was made, and is stored as that text. */
+export class JsonText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** How one subject ended. `columns` and `evidence` may come as {@link JsonText}. */
 export type SubjectSettlement = (
   | { readonly outcome: 'verdict'; readonly verdict: string; readonly standing: 'ok' | 'problem' }
   | { readonly outcome: 'declined'; readonly verdict: string; readonly standing: 'declined' }
@@ -84,5 +93,6 @@ export async function insertSubjects(
 }
 
 function json(value: unknown): string | null {
+  if (value instanceof JsonText) return value.text;
   return value === undefined ? null : JSON.stringify(value);
 }

@@ -14,6 +14,7 @@ import { MaintenanceRunner } from './maintenance/maintenance-service.ts';
 import { partitionKeeper, workerHeartbeat } from './maintenance/worker-heartbeat.ts';
 import { ProgressMarker } from './progress-marker.ts';
 import { StopWatch } from './stop-watch.ts';
+import type { ChartRunner } from './threads/chart-runner.ts';
 import type { WorkerContext } from './worker-context.ts';
 
 export interface WorkerParts {
@@ -23,6 +24,8 @@ export interface WorkerParts {
   readonly backend: QueueBackend;
   readonly catalog: LoadedCatalog;
   readonly box: SecretBox;
+  /** Where the charts of subjects run. It is started and closed with the worker. */
+  readonly charts: ChartRunner;
   readonly log: Logger;
   readonly now?: () => Date;
 }
@@ -55,6 +58,7 @@ export function buildWorker(parts: WorkerParts): Worker {
     store,
     catalog,
     box: parts.box,
+    charts: parts.charts,
     stops,
     log,
     limits: config,
@@ -84,12 +88,15 @@ export function buildWorker(parts: WorkerParts): Worker {
     await upkeep.stop();
     await Promise.all([...consumers.map((consumer) => consumer.stop(graceMs)), listener?.stop()]);
     stops.close();
+    await parts.charts.close();
     await producer.close();
     await forgetWorker(db, workerId).catch(() => {});
   };
   return {
     id: workerId,
     async start() {
+      await parts.charts.start();
+      checkSameDefinitions(catalog, parts.charts);
       await Promise.all(consumers.map((consumer) => consumer.start()));
       upkeep.start();
       listener = listenForDispatch(db, { onNotify: () => upkeep.hurry(DISPATCHER), onError });
@@ -99,4 +106,17 @@ export function buildWorker(parts: WorkerParts): Worker {
       return stopped;
     },
   };
+}
+
+/**
+ * Main thread and chart threads load the runbooks each for itself: what one judges by must be what the other names.
+ *
+ * @throws Error naming the runbook whose code changed while the worker started
+ */
+function checkSameDefinitions(catalog: LoadedCatalog, charts: ChartRunner): void {
+  for (const [name, { digest }] of catalog.byName) {
+    if (charts.definitions.get(name) !== digest) {
+      throw new Error(`the definition of ${name} changed while this worker started; start it again`);
+    }
+  }
 }

@@ -1,5 +1,6 @@
 import type { PlannedSubject } from '@muster/envelope';
 import type { PlannedChunk } from '@muster/results';
+import type { TurnSubject } from './threads/turn-messages.ts';
 
 /** Cuts a stream of planned subjects into chunks. It never holds more than one chunk that is not full. */
 export class ChunkBuffer {
@@ -48,17 +49,18 @@ export function encodeItems(subjects: readonly Pick<PlannedSubject, 'subject'>[]
   return Buffer.from(JSON.stringify(subjects.map(({ subject }) => subject)));
 }
 
-/** The planned subjects of a chunk, from its opened items and its names. */
+/** The subjects of a chunk as a turn takes them, from its opened items and its names. */
 export function decodeItems(
   items: Buffer,
   chunk: { readonly firstOrdinal: number; readonly keys: PlannedChunk['keys'] },
-): PlannedSubject[] {
+): TurnSubject[] {
   const subjects: unknown[] = JSON.parse(items.toString('utf8'));
-  return chunk.keys.map(([key, identity, target], index) => ({
-    ordinal: chunk.firstOrdinal + index,
-    key,
-    ...(identity !== null && { identity }),
-    ...(target !== null && { target }),
-    subject: subjects[index],
-  }));
+  return chunk.keys.map(
+    ([key, identity, target], index) => [chunk.firstOrdinal + index, key, identity, target, subjects[index]] as const,
+  );
+}
+
+/** What stays of a chunk that was covered in part, encoded for the chunk that takes it over. */
+export function encodeRest(subjects: readonly TurnSubject[]): Buffer {
+  return encodeItems(subjects.map(([, , , , subject]) => ({ subject })));
 }

@@ -11,6 +11,7 @@ import {
 import { openQueueBackend } from '@muster/queue';
 import { ensurePartitions, migrate, openDatabase } from '@muster/results';
 import { buildWorker } from './build-worker.ts';
+import { ChartThreads } from './threads/chart-threads.ts';
 
 await runProcess('worker', async () => {
   const config = readConfig(process.env);
@@ -33,7 +34,13 @@ await runProcess('worker', async () => {
   await backend.ping(5000);
   await backend.prepare();
   await store.checkAvailable();
-  const worker = buildWorker({ config, db, store, backend, catalog, box, log });
+  const charts = new ChartThreads({
+    count: config.chartThreads,
+    heapMb: config.threadHeapMb,
+    data: { runbooksModule: config.runbooksModule, buildId: config.buildId },
+    log,
+  });
+  const worker = buildWorker({ config, db, store, backend, catalog, box, charts, log });
   await worker.start();
   log.info({ worker: worker.id, queue: backend.name, definitions: catalog.byDigest.size }, 'worker ready');
   return {

@@ -18,14 +18,27 @@ export interface MintedSegment {
   readonly failure?: string;
 }
 
+/** One part of a segment: its rows as NDJSON, with their size in bytes and their hash. */
+export interface SegmentPart {
+  readonly text: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** Writes walk rows as a part; undefined when there are none. */
+export function segmentPart(rows: readonly WalkRow[]): SegmentPart | undefined {
+  if (rows.length === 0) return undefined;
+  const text = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+  return { text, bytes: Buffer.byteLength(text), sha256: createHash('sha256').update(text).digest('hex') };
+}
+
 /** Mints the walks of several parts as one segment. */
 export async function mintSegment(
   sink: ArtifactSink,
-  parts: readonly (readonly WalkRow[])[],
+  parts: readonly (SegmentPart | undefined)[],
   facts: { readonly runId: string; readonly what: string },
 ): Promise<MintedSegment> {
-  const texts = parts.map((rows) => rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
-  const data = texts.join('');
+  const data = parts.map((part) => part?.text ?? '').join('');
   if (data === '') return { ranges: parts.map(() => undefined) };
   try {
     const { ref } = await sink.put({
@@ -35,7 +48,7 @@ export async function mintSegment(
       label: `walk segment of ${facts.what}`,
       origin: { runId: facts.runId, toolCallId: facts.runId },
     });
-    return { ref, ranges: rangesOf(ref, texts) };
+    return { ref, ranges: rangesOf(ref, parts) };
   } catch (error) {
     return { ranges: parts.map(() => undefined), failure: errorIdentity(error) };
   }
@@ -55,12 +68,12 @@ export async function* readSegment(store: ArtifactStore, run: RunRecord, ref: st
   if (rest !== '') yield [JSON.parse(rest) as WalkRow];
 }
 
-function rangesOf(ref: string, texts: readonly string[]): (WalkRange | undefined)[] {
+function rangesOf(ref: string, parts: readonly (SegmentPart | undefined)[]): (WalkRange | undefined)[] {
   let offset = 0;
-  return texts.map((text) => {
-    const bytes = Buffer.from(text);
-    const range = { ref, offset, length: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
-    offset += bytes.length;
-    return bytes.length === 0 ? undefined : range;
+  return parts.map((part) => {
+    if (part === undefined) return undefined;
+    const range = { ref, offset, length: part.bytes, sha256: part.sha256 };
+    offset += part.bytes;
+    return range;
   });
 }

@@ -2,6 +2,7 @@ import type { ArtifactStore } from '@muster/artifacts';
 import type { Config, LoadedCatalog, Logger, SecretBox } from '@muster/host';
 import type { Database } from '@muster/results';
 import type { StopWatch } from './stop-watch.ts';
+import type { ChartRunner } from './threads/chart-runner.ts';
 
 /** What every job of this worker works with. Built once, in `build-worker.ts`. */
 export interface WorkerContext {
@@ -10,6 +11,7 @@ export interface WorkerContext {
   readonly store: ArtifactStore;
   readonly catalog: LoadedCatalog;
   readonly box: SecretBox;
+  readonly charts: ChartRunner;
   readonly stops: StopWatch;
   readonly log: Logger;
   readonly limits: Pick<Config, 'sliceMs'>;

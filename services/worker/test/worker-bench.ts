@@ -29,7 +29,7 @@ import {
 import { type TestQueueBackend, testDatabase, waitFor } from '@muster/testkit';
 import pino from 'pino';
 import { onTestFinished } from 'vitest';
-import { buildWorker, type Worker } from '../src/index.ts';
+import { buildWorker, InlineCharts, type Worker } from '../src/index.ts';
 import { benchRunbooks } from './bench-runbooks.ts';
 
 export const TENANT = 'acme';
@@ -142,6 +142,7 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
         backend: over.backend ?? backend,
         catalog: over.catalog ?? catalog,
         box,
+        charts: new InlineCharts(over.catalog ?? catalog),
         log,
         ...(over.now !== undefined && { now: over.now }),
       });

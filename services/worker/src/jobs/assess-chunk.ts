@@ -1,32 +1,26 @@
 /**
  * Assess: claim a chunk, take a turn over its subjects, mint their walks, settle once.
  */
-import {
-  type AssessedSubject,
-  createAssessor,
-  type FleetRunbook,
-  notChecked,
-  type PlannedSubject,
-  totalSubjects,
-} from '@muster/envelope';
+import { type FleetRunbook, NO_TOTALS } from '@muster/envelope';
 import { COMPLETED, type JobMessage, type JobOutcome } from '@muster/queue';
 import {
   type ChunkClaim,
   chunkStarts,
   claimChunk,
+  JsonText,
   releaseChunk,
   type SubjectSettlement,
   settleChunk,
   startCollect,
   type WalkRange,
 } from '@muster/results';
-import { takeTurn } from '../assess-turn.ts';
 import { AttemptArtifacts } from '../attempt-artifacts.ts';
-import { decodeItems, encodeItems } from '../chunk-buffer.ts';
+import { decodeItems, encodeRest } from '../chunk-buffer.ts';
 import type { ProgressMarker } from '../progress-marker.ts';
 import { readInput } from '../run-input.ts';
-import { runTools } from '../run-tools.ts';
 import type { StoredChunk } from '../stored-summaries.ts';
+import type { TurnCover } from '../threads/chart-runner.ts';
+import type { TurnResult, TurnSubject } from '../threads/turn-messages.ts';
 import { mintSegment } from '../walk-segment.ts';
 import type { WorkerContext } from '../worker-context.ts';
 import { RELEASED } from './run-attempt.ts';
@@ -51,12 +45,12 @@ export async function assessChunk(
   const claim = await claimChunk(context.db, { chunkId: message.id, dispatchNo: message.dispatchNo });
   if (claim === undefined) return { kind: 'discarded', reason: 'nothing to assess' };
   const planned = decodeItems(context.box.open(claim.chunk.items as Buffer, claim.chunk.id), claim.chunk);
-  const covered = await coverSubjects(context, runbook, claim, planned, stopping);
-  if (covered.length === 0) {
+  const cover = await coverSubjects(context, runbook, claim, planned, stopping);
+  if (cover.results.length === 0) {
     await releaseChunk(context.db, { chunkId: claim.chunk.id, fence: claim.fence });
     return RELEASED;
   }
-  const settled = await settle(context, claim, planned, covered);
+  const settled = await settle(context, claim, planned, cover);
   if (settled === 'lost') return { kind: 'discarded', reason: 'another attempt has this chunk' };
   if (!(await startCollect(context.db, claim.run.id))) await progress.note(claim.run);
   return COMPLETED;
@@ -66,28 +60,30 @@ async function coverSubjects(
   context: WorkerContext,
   runbook: FleetRunbook,
   claim: ChunkClaim,
-  planned: readonly PlannedSubject[],
+  planned: readonly TurnSubject[],
   stopping: AbortSignal,
-): Promise<AssessedSubject[]> {
+): Promise<TurnCover> {
   const { run, starts } = claim;
-  const first = planned[0] as PlannedSubject;
   if (starts >= SET_ASIDE_FROM_START) {
     const reason = `assessing it ended the worker process ${starts - CAREFUL_FROM_START} times, so it was set aside`;
-    return [notChecked(first, 'worker_died', reason)];
+    return {
+      results: [{ outcome: 'not_checked', reasonCode: 'worker_died', reason, columns: '{}' }],
+      totals: NO_TOTALS,
+    };
   }
   const watch = context.stops.watch(run.id, run.stopReason);
   try {
-    const input = await readInput(context, run, runbook);
-    const { tools } = runTools(context, run, AbortSignal.any([watch.signal, stopping]));
-    const args = { input, now: run.now.toISOString() };
-    const assessor = createAssessor(runbook, args, { toolCallId: run.id, runId: run.id, tools });
-    const startedAt = performance.now();
-    return await takeTurn(assessor, starts >= CAREFUL_FROM_START ? [first] : planned, {
-      concurrency: runbook.limits.concurrency,
+    return await context.charts.take({
+      definitionDigest: run.definitionDigest,
+      runId: run.id,
+      input: await readInput(context, run, runbook),
+      now: run.now.toISOString(),
+      subjects: starts >= CAREFUL_FROM_START ? planned.slice(0, 1) : planned,
       sliceMs: context.limits.sliceMs,
+      waits: runbook.limits.concurrency > 1,
+      subjectTimeoutMs: runbook.limits.subjectTimeoutMs,
       stop: watch,
       stopping,
-      elapsedMs: () => performance.now() - startedAt,
     });
   } finally {
     watch.release();
@@ -97,33 +93,34 @@ async function coverSubjects(
 async function settle(
   context: WorkerContext,
   claim: ChunkClaim,
-  planned: readonly PlannedSubject[],
-  covered: readonly AssessedSubject[],
+  planned: readonly TurnSubject[],
+  { results, totals }: TurnCover,
 ): Promise<'settled' | 'lost'> {
   const { run, chunk, fence } = claim;
   const artifacts = new AttemptArtifacts(context, { run, chunkId: chunk.id, fence });
-  const what = `subjects ${chunk.firstOrdinal} to ${chunk.firstOrdinal + covered.length - 1}`;
+  const what = `subjects ${chunk.firstOrdinal} to ${chunk.firstOrdinal + results.length - 1}`;
   const segment = await mintSegment(
     artifacts,
-    covered.map((subject) => subject.walk),
+    results.map((result) => result.walk),
     { runId: run.id, what },
   );
-  if (segment.failure !== undefined)
+  if (segment.failure !== undefined) {
     context.log.warn({ run: run.id, chunk: chunk.id, failure: segment.failure }, 'no walk segment');
-  const summary: StoredChunk = { totals: totalSubjects(covered) };
-  const rest = planned.slice(covered.length);
+  }
+  const summary: StoredChunk = { totals };
+  const rest = planned.slice(results.length);
   const remainderId = context.newId();
   return await settleChunk(context.db, {
     chunkId: chunk.id,
     fence,
-    subjects: covered.map((subject, index) => settlementOf(subject, segment.ranges[index])),
+    subjects: results.map((result, index) => settlementOf(result, segment.ranges[index])),
     summary,
     ...(segment.ref !== undefined && { walkRef: segment.ref }),
     artifacts: artifacts.commits,
     ...(rest.length > 0 && {
       remainder: {
         id: remainderId,
-        items: context.box.seal(encodeItems(rest), remainderId),
+        items: context.box.seal(encodeRest(rest), remainderId),
         // The rest is taken as carefully, until the subject that ends processes has been found.
         starts: claim.starts >= CAREFUL_FROM_START && claim.starts < SET_ASIDE_FROM_START ? CAREFUL_FROM_START - 1 : 0,
       },
@@ -131,15 +128,12 @@ async function settle(
   });
 }
 
-function settlementOf(subject: AssessedSubject, walk: WalkRange | undefined): SubjectSettlement {
-  const { outcome, verdict, standing, reasonCode, reason, columns, evidence } = subject;
+function settlementOf(result: TurnResult, walk: WalkRange | undefined): SubjectSettlement {
+  const { walk: _part, columns, evidence, ...spoken } = result;
   return {
-    outcome,
-    ...(verdict !== undefined && { verdict, standing }),
-    ...(reasonCode !== undefined && { reasonCode }),
-    reason,
-    columns,
-    ...(evidence !== undefined && { evidence }),
+    ...spoken,
+    columns: new JsonText(columns),
+    ...(evidence !== undefined && { evidence: new JsonText(evidence) }),
     ...(walk !== undefined && { walk }),
   } as SubjectSettlement;
 }

@@ -27,11 +27,11 @@ import {
   type RunRecord,
   type SubjectRecord,
 } from '@muster/results';
-import { STOP_REASONS } from '../assess-turn.ts';
 import { AttemptArtifacts } from '../attempt-artifacts.ts';
 import { failureBody } from '../failure-answer.ts';
 import { readInput } from '../run-input.ts';
 import { runTools } from '../run-tools.ts';
+import { STOP_REASONS } from '../stop-reasons.ts';
 import type { StoredChunk, StoredPlan } from '../stored-summaries.ts';
 import { readSegment } from '../walk-segment.ts';
 import type { WorkerContext } from '../worker-context.ts';

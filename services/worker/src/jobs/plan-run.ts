@@ -20,7 +20,7 @@ import { failureBody } from '../failure-answer.ts';
 import { readInput } from '../run-input.ts';
 import { runTools } from '../run-tools.ts';
 import type { StoredPlan } from '../stored-summaries.ts';
-import { mintSegment } from '../walk-segment.ts';
+import { mintSegment, segmentPart } from '../walk-segment.ts';
 import type { WorkerContext } from '../worker-context.ts';
 import { attemptStep, diedTooOften, handBack, type RunAttempt, tryLater } from './run-attempt.ts';
 
@@ -92,7 +92,7 @@ async function planClaimed(
     }
     await write(buffer.flush());
     const { walk, ...plan } = outcome.plan;
-    const segment = await mintSegment(artifacts, [walk], { runId: run.id, what: 'plan' });
+    const segment = await mintSegment(artifacts, [segmentPart(walk)], { runId: run.id, what: 'plan' });
     const planSummary: StoredPlan = { plan, ...(segment.ref !== undefined && { walkRef: segment.ref }) };
     const frozen = await freezeRun(db, { ...attempt, total: plan.total, planSummary, artifacts: artifacts.commits });
     return frozen ? COMPLETED : { kind: 'discarded', reason: 'another attempt plans this run' };

@@ -4,11 +4,11 @@
 import { answerStopped, type ProcedureRunbook, runProcedure, standingOf, type VerdictRow } from '@muster/envelope';
 import { COMPLETED, type JobMessage, type JobOutcome } from '@muster/queue';
 import { claimRun, finishRun, type RowSettlement, type RunClaim } from '@muster/results';
-import { STOP_REASONS } from '../assess-turn.ts';
 import { AttemptArtifacts } from '../attempt-artifacts.ts';
 import { failureBody } from '../failure-answer.ts';
 import { readInput } from '../run-input.ts';
 import { runTools } from '../run-tools.ts';
+import { STOP_REASONS } from '../stop-reasons.ts';
 import type { WorkerContext } from '../worker-context.ts';
 import { attemptStep, diedTooOften, handBack, type RunAttempt, tryLater } from './run-attempt.ts';
 
