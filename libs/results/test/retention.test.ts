@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { keepDefinition } from '../src/definitions.ts';
 import type { AcceptOutcome, RunAcceptance, RunRecord } from '../src/index.ts';
 import {
   acceptRun,
@@ -17,6 +18,7 @@ import {
   stageArtifact,
   takeStaleArtifacts,
 } from '../src/index.ts';
+import { keepInput } from '../src/inputs.ts';
 import type { Store, Tenant } from './store.ts';
 import {
   acceptance,
@@ -248,9 +250,12 @@ describe('forgetting', () => {
     const { done, next } = await sharing(shared);
     let forgetting: Promise<string[]> | undefined;
     await store.db.transaction(async (tx) => {
-      expect((await acceptRun(tx, next)).outcome).toBe('accepted');
+      // As far as an acceptance has come before it inserts its run.
+      await keepDefinition(tx, next.definition, new Date());
+      await keepInput(tx, owner.tenant, next.input, new Date());
       forgetting = forgetRuns(store.db, [done.id]);
       await lockWaited(store.db);
+      expect((await acceptRun(tx, next)).outcome).toBe('accepted');
     });
     expect(await forgetting).toEqual([done.id]);
     expect(await count('inputs', `digest = 'in-old'`)).toBe(shared === 'input' ? 1 : 0);

@@ -138,6 +138,11 @@ export const PROBLEMS = Object.freeze({
     title: 'The parent run is not in this session',
     remedy: 'Name a run of the same session, or none.',
   },
+  quota_exceeded: {
+    status: 429,
+    title: "The tenant's quota is used up",
+    remedy: '`quota` and `limit` say which. Try again when a run has ended, or have it raised.',
+  },
   headers_too_large: { status: 431, title: 'The headers are too large', remedy: 'Send fewer or shorter headers.' },
   internal_error: {
     status: 500,

@@ -8,6 +8,7 @@ import {
   type Config,
   ConfigError,
   createLogger,
+  endWithParent,
   type Logger,
   loadCatalog,
   openArtifactStore,
@@ -63,12 +64,14 @@ export async function startApi(config: Config, logger: Logger): Promise<RunningA
 
 /** Runs the process until it is told to end. */
 export async function runApi(env: NodeJS.ProcessEnv): Promise<void> {
+  const parentWatch = endWithParent();
   let logger = createLogger({ logLevel: 'info', logFormat: 'auto' }, 'api');
   try {
     const config = readConfig(env);
     logger = createLogger(config, 'api');
     const running = await startApi(config, logger);
     endOnSignals(running, config, logger);
+    parentWatch.end();
     logger.info({ address: running.address }, 'listening');
     process.send?.({ type: 'ready', address: running.address });
   } catch (error) {

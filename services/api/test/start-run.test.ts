@@ -1,6 +1,7 @@
 import { newArtifactRef } from '@muster/artifacts';
+import { setTenantQuota } from '@muster/results';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { expectProblem, type Fixture, openFixture } from './fixture.ts';
+import { expectProblem, type Fixture, openFixture, TENANT } from './fixture.ts';
 import { assess, finish } from './run-stages.ts';
 
 let fixture: Fixture;
@@ -129,6 +130,21 @@ describe('refusing a run', () => {
     const before = await countRuns();
     expectProblem(await start(body, headers), status, code);
     expect(await countRuns()).toBe(before);
+  });
+
+  test("a tenant's quota refuses by its name and limit, and nothing is written", async () => {
+    const none = { maxOpenRuns: null, maxSubjectsPerRun: null, maxInFlightChunks: null };
+    const tenant = TENANT;
+    await setTenantQuota(fixture.db, { tenant, ...none, maxOpenRuns: 1 });
+    try {
+      const before = await countRuns();
+      const answer = await start({ runbook: 'anything', input: {} });
+      expectProblem(answer, 429, 'quota_exceeded');
+      expect(answer.body).toMatchObject({ limit: 1 });
+      expect(await countRuns()).toBe(before);
+    } finally {
+      await setTenantQuota(fixture.db, { tenant, ...none });
+    }
   });
 
   test('names that are spelled alike are offered', async () => {

@@ -102,6 +102,13 @@ function readOutcome(outcome: AcceptOutcome): StartedRun {
     }
     case 'parent_not_found':
       throw new Problem('unknown_parent_run', 'the parent run is not in this session');
+    case 'quota_exceeded':
+      throw new Problem('quota_exceeded', `the tenant's quota ${outcome.quota} of ${outcome.limit} is used up`, {
+        quota: outcome.quota,
+        limit: outcome.limit,
+      });
+    case 'rerun_source_not_found':
+      throw new Problem('run_not_found', 'the run to repeat is not there');
     case 'session_not_found':
       throw new Error('the session is gone');
   }
