@@ -1,11 +1,11 @@
 /**
  * The declared "nothing found": a fact about the world that ends a run and is its answer, verbatim.
  *
- * Recognition is strict (contract "Coverage primitives"): a plain object with `af_absent === true` and a non-empty
- * `checked` list.
+ * Invariant: nothing of a request is put into the note; a model reads it.
  */
+import { isAbsence } from './absence-shape.ts';
 import type { CoverageEntry, CoverageInput } from './coverage.ts';
-import { coverage, isPlainObject, readCoverageResult } from './coverage.ts';
+import { coverageLists, readCoverageResult, readOptions } from './coverage.ts';
 
 /** What {@link absent} returns. */
 export interface AbsenceResult {
@@ -28,11 +28,11 @@ export interface AbsenceOptions {
   readonly checked: readonly CoverageInput[];
   readonly notChecked?: readonly CoverageInput[];
   readonly cannotCover?: readonly CoverageEntry[];
-  /** What would be worth trying instead. */
+  /** What would be worth trying instead. A blank one is none. */
   readonly tryInstead?: string;
 }
 
-/** The static sentence on every absence. Nothing of the request is put into it: it is read by models. */
+/** The static sentence on every absence. */
 export const ABSENCE_NOTE =
   'Nothing was found in the places listed under `checked`. This is an answer, not an error: asking again the same way gives the same. It says nothing about places that are not listed.';
 
@@ -42,26 +42,25 @@ export const ABSENCE_NOTE =
  * @throws TypeError when `what` is empty or `checked` has no entry: an absence that looked nowhere proves nothing.
  */
 export function absent(options: AbsenceOptions): AbsenceResult {
-  if (typeof options?.what !== 'string' || options.what.trim() === '') {
+  const what: unknown = options?.what;
+  if (typeof what !== 'string' || what.trim() === '') {
     throw new TypeError('absent: what must be a non-empty string that says what was looked for');
   }
-  if (!Array.isArray(options.checked) || options.checked.length === 0) {
+  const { checked, notChecked, cannotCover, tryInstead } = options;
+  if (!Array.isArray(checked) || checked.length === 0) {
     throw new TypeError('absent: checked must have at least one entry; an absence that looked nowhere proves nothing');
   }
-  const { tryInstead } = options;
-  if (tryInstead !== undefined && (typeof tryInstead !== 'string' || tryInstead.trim() === '')) {
-    throw new TypeError('absent: tryInstead must be a non-empty string when it is given');
-  }
-  const lists = coverage(null, options).af_coverage;
+  const ledger = readOptions('absent', { checked, notChecked, cannotCover });
+  // Refusing a bad hint here would turn "nothing found" into an error, inside the tool that tells it.
+  const hint = typeof tryInstead === 'string' && tryInstead.trim() !== '' ? tryInstead.trim() : undefined;
   return {
     af_absent: true,
     outcome: 'nothing_found',
-    looked_for: options.what,
-    checked: lists.checked ?? [],
-    ...(lists.not_checked !== undefined && { not_checked: lists.not_checked }),
-    ...(lists.cannot_cover !== undefined && { cannot_cover: lists.cannot_cover }),
+    looked_for: what.trim(),
+    ...coverageLists(ledger),
+    checked: ledger.checked,
     retry_returns_the_same: true,
-    ...(tryInstead !== undefined && { try_instead: tryInstead }),
+    ...(hint !== undefined && { try_instead: hint }),
     note: ABSENCE_NOTE,
   };
 }
@@ -72,17 +71,19 @@ export function absent(options: AbsenceOptions): AbsenceResult {
  */
 export function readAbsence(value: unknown): Record<string, unknown> | undefined {
   if (isAbsence(value)) return value;
-  const wrapped = readCoverageResult(value);
-  return wrapped !== undefined && isAbsence(wrapped.result) ? wrapped.result : undefined;
+  const reading = readCoverageResult(value);
+  return reading?.status === 'absent' ? (reading.result as Record<string, unknown>) : undefined;
 }
 
 /** Thrown through a procedure by an inner absence that the call site did not allow. It carries the absence verbatim. */
 export class RunbookAbsenceSignal extends Error {
   override readonly name = 'RunbookAbsenceSignal';
+  /** By this the signal is known where two copies of this package meet. */
+  readonly af_runbook_absence = true;
   readonly tool: string;
   readonly absence: unknown;
 
-  constructor(tool: string, absence: unknown) {
+  constructor(absence: unknown, tool: string) {
     super(`the tool '${tool}' answered that there is nothing`);
     this.tool = tool;
     this.absence = absence;
@@ -94,13 +95,11 @@ export function absenceSignalOf(error: unknown): RunbookAbsenceSignal | undefine
   const seen = new Set<unknown>();
   let current = error;
   while (current !== null && typeof current === 'object' && !seen.has(current)) {
-    if (current instanceof RunbookAbsenceSignal) return current;
+    if ((current as { af_runbook_absence?: unknown }).af_runbook_absence === true) {
+      return current as RunbookAbsenceSignal;
+    }
     seen.add(current);
     current = (current as { cause?: unknown }).cause;
   }
   return undefined;
-}
-
-function isAbsence(value: unknown): value is Record<string, unknown> {
-  return isPlainObject(value) && value.af_absent === true && Array.isArray(value.checked) && value.checked.length > 0;
 }

@@ -3,7 +3,7 @@
  * the start and not the first run at three in the morning.
  */
 import type { Runbook } from './define-runbook.ts';
-import type { Tool } from './tool.ts';
+import { assertComposedOf, assertGates, type Tool } from './tool.ts';
 
 export interface Catalog {
   readonly runbooks: ReadonlyMap<string, Runbook>;
@@ -20,7 +20,7 @@ export class CatalogError extends TypeError {
  * Builds a catalog.
  *
  * @param hostTools names of tools that the host gives each run by itself (`input_file`)
- * @throws CatalogError for a duplicate name or an ingredient that is not there
+ * @throws CatalogError for a duplicate name, an ingredient that is not there, or one that can pause for an approval
  */
 export function createCatalog(options: {
   readonly runbooks: readonly Runbook[];
@@ -30,22 +30,44 @@ export function createCatalog(options: {
   const { runbooks, tools = [], hostTools = [] } = options;
   const byName = uniqueByName('runbook', runbooks);
   const toolsByName = uniqueByName('tool', tools);
-  const available = [...toolsByName.keys(), ...hostTools];
-  for (const runbook of runbooks) assertComposedOf(runbook, available);
-  for (const tool of tools) assertComposedOf(tool, available);
+  const taken = hostTools.find((name) => toolsByName.has(name));
+  if (taken !== undefined) throw new CatalogError(`the tool name '${taken}' is the host's own`);
+  // A tool may be made by hand, so what defineTool checks is checked here too.
+  for (const tool of tools) checkDeclarations(tool);
+  for (const composed of [...runbooks, ...tools]) checkIngredients(composed, toolsByName, hostTools);
   return { runbooks: byName, tools: toolsByName };
 }
 
-/** Checks that every ingredient of a tool or runbook is there. @throws CatalogError naming the missing ones */
-export function assertComposedOf(
-  composed: { readonly name: string; readonly composedOf?: readonly string[] },
-  available: Iterable<string>,
-): void {
-  const names = new Set(available);
-  const missing = (composed.composedOf ?? []).filter((name) => !names.has(name));
-  if (missing.length === 0) return;
-  const known = names.size === 0 ? 'no tool is registered' : `registered are ${[...names].sort().join(', ')}`;
-  throw new CatalogError(`'${composed.name}' is composed of ${missing.join(', ')}, which is not registered; ${known}`);
+interface Composed {
+  readonly name: string;
+  readonly composedOf?: readonly string[];
+}
+
+function checkDeclarations(tool: Tool): void {
+  try {
+    assertComposedOf(tool.name, tool.composedOf);
+    assertGates(tool.name, tool.gates);
+  } catch (error) {
+    throw new CatalogError((error as Error).message, { cause: error });
+  }
+}
+
+function checkIngredients(composed: Composed, tools: ReadonlyMap<string, Tool>, hostTools: readonly string[]): void {
+  const { name, composedOf = [] } = composed;
+  const missing = composedOf.filter((ingredient) => !tools.has(ingredient) && !hostTools.includes(ingredient));
+  if (missing.length > 0) {
+    const names = [...tools.keys(), ...hostTools].sort();
+    const known = names.length === 0 ? 'no tool is registered' : `registered are ${names.join(', ')}`;
+    throw new CatalogError(
+      `'${name}' has the composedOf ingredient '${missing.join("', '")}', which is not registered; ${known}`,
+    );
+  }
+  const gating = composedOf.find((ingredient) => tools.get(ingredient)?.gates === true);
+  if (gating !== undefined) {
+    throw new CatalogError(
+      `'${name}' is composed of '${gating}', which gates: it can pause for an approval, and an inner call cannot be resumed`,
+    );
+  }
 }
 
 function uniqueByName<T extends { readonly name: string }>(what: string, items: readonly T[]): Map<string, T> {

@@ -4,8 +4,11 @@
  * Invariants (contract "What every answer carries" and "Coverage primitives"):
  * - a list that is empty is absent;
  * - `why` is required on `cannot_cover`;
- * - merging is associative and idempotent: entries are the same when `what` and `why` are, and the first stays.
+ * - merging is associative and idempotent, and commutative up to order: entries are the same when `what` and `why` are,
+ *   and the first stays.
  */
+import { isAbsence } from './absence-shape.ts';
+import { isPlainObject } from './plain-object.ts';
 
 /** One line of the ledger. `why` is optional except on `cannot_cover`. */
 export interface CoverageEntry {
@@ -39,37 +42,75 @@ export interface CoverageOptions {
 
 /** A tool result with its ledger around it. */
 export interface CoverageResult<T = unknown> {
-  readonly af_coverage: CoverageLists;
+  readonly af_coverage: CoverageLists & { readonly note: string };
   readonly result: T;
 }
 
+/** One ledger found in a tool result: its own, or that of the absence it holds. */
+export interface DeclaredCoverage {
+  readonly kind: 'ledger' | 'absence';
+  readonly coverage: Ledger;
+}
+
+/** What {@link readCoverageResult} found. `status` is there when the result is, or holds, an absence. */
+export interface CoverageReading {
+  readonly status?: 'absent';
+  /** From the outside in: a ledger first, then the absence it is put around. */
+  readonly declared: readonly DeclaredCoverage[];
+  /** What the ledger is around; the absence itself when there is no ledger. */
+  readonly result: unknown;
+}
+
+/** The static sentence on every ledger. */
+export const COVERAGE_NOTE =
+  'This answer speaks only of what `checked` lists. What stands under `not_checked` was within reach and was not looked at; what stands under `cannot_cover` is out of reach of this procedure. Nothing found there is not the same as nothing there.';
+
 export const EMPTY_LEDGER: Ledger = Object.freeze({ checked: [], notChecked: [], cannotCover: [] });
+
+const OPTIONS = ['checked', 'notChecked', 'cannotCover'];
 
 /**
  * Wraps a tool's content with what it covers.
  *
- * @throws TypeError when all three lists are empty, or an entry is malformed: a ledger that says nothing is a mistake of
- * the tool, and is refused where it is made.
+ * @throws TypeError when all three lists are empty, an entry is malformed, or a key is none of the three: a ledger that
+ * says nothing, or less than its author meant, is refused where it is made.
  */
 export function coverage<T>(content: T, options: CoverageOptions): CoverageResult<T> {
-  const ledger: Ledger = {
-    checked: strictEntries('checked', options?.checked, false),
-    notChecked: strictEntries('notChecked', options?.notChecked, false),
-    cannotCover: strictEntries('cannotCover', options?.cannotCover, true),
-  };
+  const unknown = Object.keys(options ?? {}).find((key) => !OPTIONS.includes(key));
+  if (unknown !== undefined) throw new TypeError(`coverage: ${unknown} is no list; there are ${OPTIONS.join(', ')}`);
+  const ledger = readOptions('coverage', options);
   if (ledger.checked.length + ledger.notChecked.length + ledger.cannotCover.length === 0) {
     throw new TypeError('coverage: give at least one entry in checked, notChecked or cannotCover; all three are empty');
   }
-  return { af_coverage: coverageLists(ledger), result: content };
+  return { af_coverage: { ...coverageLists(ledger), note: COVERAGE_NOTE }, result: content };
+}
+
+/** Reads declared lists strictly. @throws TypeError naming the list and the place of a malformed entry */
+export function readOptions(caller: string, options: CoverageOptions | undefined): Ledger {
+  return {
+    checked: strictEntries(caller, 'checked', options?.checked, false),
+    notChecked: strictEntries(caller, 'notChecked', options?.notChecked, false),
+    cannotCover: strictEntries(caller, 'cannotCover', options?.cannotCover, true),
+  };
 }
 
 /**
- * Reads a tool result strictly: a plain object with an `af_coverage` object and a `result` key, or undefined.
- * Everything else is not coverage and passes through untouched.
+ * Reads a tool result strictly: a plain object with an `af_coverage` object and a `result` key, or an absence, or one
+ * around the other. Everything else is not coverage and passes through untouched: undefined.
  */
-export function readCoverageResult(value: unknown): { ledger: Ledger; result: unknown } | undefined {
+export function readCoverageResult(value: unknown): CoverageReading | undefined {
+  if (isAbsence(value)) return { status: 'absent', declared: [absenceCoverage(value)], result: value };
   if (!isPlainObject(value) || !Object.hasOwn(value, 'result') || !isPlainObject(value.af_coverage)) return undefined;
-  return { ledger: readLedger(value.af_coverage), result: value.result };
+  const { result } = value;
+  const own: DeclaredCoverage = { kind: 'ledger', coverage: readLedger(value.af_coverage) };
+  if (!isAbsence(result)) return { declared: [own], result };
+  return { status: 'absent', declared: [own, absenceCoverage(result)], result };
+}
+
+/** All that a tool result declares, as one ledger; empty when it declares nothing. */
+export function ledgerOfResult(value: unknown): Ledger {
+  const reading = readCoverageResult(value);
+  return reading === undefined ? EMPTY_LEDGER : mergeLedgers(reading.declared.map(({ coverage: ledger }) => ledger));
 }
 
 /**
@@ -89,10 +130,12 @@ export function readLedger(value: unknown): Ledger {
 
 /** Merges ledgers in order; an entry equal to one already there (`what` and `why`) is left out. */
 export function mergeLedgers(ledgers: readonly Ledger[]): Ledger {
+  const given = ledgers.filter((ledger) => ledger !== EMPTY_LEDGER);
+  if (given.length === 0) return EMPTY_LEDGER;
   return {
-    checked: mergeEntries(ledgers.map((ledger) => ledger.checked)),
-    notChecked: mergeEntries(ledgers.map((ledger) => ledger.notChecked)),
-    cannotCover: mergeEntries(ledgers.map((ledger) => ledger.cannotCover)),
+    checked: mergeEntries(given.map((ledger) => ledger.checked)),
+    notChecked: mergeEntries(given.map((ledger) => ledger.notChecked)),
+    cannotCover: mergeEntries(given.map((ledger) => ledger.cannotCover)),
   };
 }
 
@@ -105,11 +148,8 @@ export function coverageLists(ledger: Ledger): CoverageLists {
   };
 }
 
-/** True for an object literal or a null-prototype object: what JSON can give. */
-export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  if (value === null || typeof value !== 'object') return false;
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === null || prototype === Object.prototype;
+function absenceCoverage(absence: Record<string, unknown>): DeclaredCoverage {
+  return { kind: 'absence', coverage: readLedger(absence) };
 }
 
 function mergeEntries(lists: readonly (readonly CoverageEntry[])[]): CoverageEntry[] {
@@ -124,11 +164,12 @@ function mergeEntries(lists: readonly (readonly CoverageEntry[])[]): CoverageEnt
 }
 
 function readEntry(value: unknown, whyRequired: boolean): CoverageEntry | undefined {
-  if (typeof value === 'string') return value.trim() === '' || whyRequired ? undefined : { what: value };
+  if (typeof value === 'string') return value.trim() === '' || whyRequired ? undefined : { what: value.trim() };
   if (!isPlainObject(value) || typeof value.what !== 'string' || value.what.trim() === '') return undefined;
-  if (value.why === undefined || value.why === null) return whyRequired ? undefined : { what: value.what };
-  if (typeof value.why !== 'string' || (whyRequired && value.why.trim() === '')) return undefined;
-  return { what: value.what, why: value.why };
+  const what = value.what.trim();
+  if (value.why === undefined || value.why === null) return whyRequired ? undefined : { what };
+  if (typeof value.why !== 'string' || value.why.trim() === '') return undefined;
+  return { what, why: value.why.trim() };
 }
 
 function lenientEntries(value: unknown, whyRequired: boolean): CoverageEntry[] {
@@ -136,14 +177,14 @@ function lenientEntries(value: unknown, whyRequired: boolean): CoverageEntry[] {
   return value.flatMap((item) => readEntry(item, whyRequired) ?? []);
 }
 
-function strictEntries(option: string, value: unknown, whyRequired: boolean): CoverageEntry[] {
+function strictEntries(caller: string, option: string, value: unknown, whyRequired: boolean): CoverageEntry[] {
   if (value === undefined) return [];
-  if (!Array.isArray(value)) throw new TypeError(`coverage: ${option} must be a list, got ${typeof value}`);
+  if (!Array.isArray(value)) throw new TypeError(`${caller}: ${option} must be a list, got ${typeof value}`);
   return value.map((item, index) => {
     const entry = readEntry(item, whyRequired);
     if (entry === undefined) {
       const expected = whyRequired ? '{ what, why }, both non-empty' : 'a non-empty string or { what, why? }';
-      throw new TypeError(`coverage: ${option}[${index}] must be ${expected}`);
+      throw new TypeError(`${caller}: ${option}[${index}] must be ${expected}`);
     }
     return entry;
   });

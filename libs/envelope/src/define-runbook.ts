@@ -2,19 +2,30 @@
  * Definition: a declaration is checked whole before anything runs, and every refusal names the option and the value.
  */
 import type { DecideRule, FlowChart } from 'footprintjs';
-import { isPlainObject } from './coverage.ts';
-import { checkRule } from './rule-check.ts';
+import { isPlainObject } from './plain-object.ts';
+import { probeChart } from './probe-chart.ts';
+import { checkRules as findRuleFault } from './rule-check.ts';
 import type {
   FleetProcedure,
   RunbookDeclaration,
-  RunbookPresentation,
   RunbookProcedure,
+  RunbookRules,
   RunbookVerdictsOptions,
-  RunbookWalkOptions,
   RunLimits,
   Standing,
 } from './runbook.ts';
-import { describe } from './tool.ts';
+import {
+  checkComposition,
+  checkPresentation,
+  checkStamp,
+  checkText,
+  checkVerdicts,
+  checkWalk,
+  checkWhole,
+  type Refusal,
+  RunbookDefinitionError,
+  refusal,
+} from './runbook-options.ts';
 import { probeDispatch } from './tool-dispatch.ts';
 import { DECLINED_VERDICT } from './verdict-rows.ts';
 
@@ -47,12 +58,6 @@ export type FleetRunbook = Common & {
 
 export type Runbook = ProcedureRunbook | FleetRunbook;
 
-/** A declaration that was refused. */
-export class RunbookDefinitionError extends TypeError {
-  override readonly name = 'RunbookDefinitionError';
-  readonly code = 'runbook_invalid';
-}
-
 /**
  * Checks a declaration and builds its charts once, with a probe for tools, to read their contract.
  *
@@ -61,6 +66,7 @@ export class RunbookDefinitionError extends TypeError {
 export function defineRunbook<Subject = never>(declaration: RunbookDeclaration<Subject>): Runbook {
   const name = checkText(declaration?.name, 'name', 'runbook');
   const fail = refusal(name);
+  // A name of ours is an identifier: it stands in addresses, queues and file names.
   if (!/^[a-z][a-z0-9_]{0,62}$/.test(name)) {
     throw fail('name', 'lower-case letters, digits and _, at most 63, beginning with a letter', name);
   }
@@ -70,9 +76,7 @@ export function defineRunbook<Subject = never>(declaration: RunbookDeclaration<S
   checkStandings(declaration, fail);
   checkPresentation(declaration.presentation, fail);
   checkWalk(declaration.walk, fail);
-  if (declaration.composedOf !== undefined && !isTextList(declaration.composedOf)) {
-    throw fail('composedOf', 'a list of tool names', declaration.composedOf);
-  }
+  checkComposition(name, declaration);
   if (typeof declaration.input?.safeParse !== 'function') throw fail('input', 'a zod object', declaration.input);
   const limits = checkLimits(declaration.limits, fail);
   const { procedure, fleet } = declaration as { procedure?: unknown; fleet?: unknown };
@@ -105,86 +109,17 @@ export function standingOf(verdicts: RunbookVerdictsOptions, word: string): Stan
     : undefined;
 }
 
-/** Checks `presentation`. Shared with the seed's own door. */
-export function checkPresentation(value: unknown, fail: Refusal): asserts value is RunbookPresentation | undefined {
-  if (value !== undefined && value !== 'prose' && value !== 'panel')
-    throw fail('presentation', "'prose' or 'panel'", value);
-}
-
-/** Checks `verdicts`: a named decider and a whole cap. */
-export function checkVerdicts(verdicts: unknown, fail: Refusal): void {
-  if (!isPlainObject(verdicts)) throw fail('verdicts', 'an object with a decider', verdicts);
-  if (typeof verdicts.decider !== 'string' || verdicts.decider.trim() === '') {
-    throw fail('verdicts.decider', 'a non-empty string', verdicts.decider);
-  }
-  checkWhole(verdicts.maxRows, 'verdicts.maxRows', fail);
-}
-
-/** Checks `walk`: whole numbers, and a recording that is a boolean or a bag. */
-export function checkWalk(walk: RunbookWalkOptions | undefined, fail: Refusal): void {
-  if (walk === undefined) return;
-  if (!isPlainObject(walk)) throw fail('walk', 'an object', walk);
-  checkWhole(walk.cap, 'walk.cap', fail);
-  const { recording } = walk as { recording?: unknown };
-  if (recording === undefined || typeof recording === 'boolean') return;
-  if (!isPlainObject(recording)) throw fail('walk.recording', 'true, false or an object', recording);
-  if (recording.label !== undefined && typeof recording.label !== 'string') {
-    throw fail('walk.recording.label', 'a string', recording.label);
-  }
-  checkWhole(recording.maxBytes, 'walk.recording.maxBytes', fail);
-}
-
-/** Runs a factory with a probe and checks that it gave a built chart. */
-export function probeChart(name: string, option: string, build: () => unknown): FlowChart {
-  let chart: unknown;
-  try {
-    chart = build();
-  } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
-    throw new RunbookDefinitionError(`runbook '${name}': ${option} threw while it was being defined: ${text}`, {
-      cause: error,
-    });
-  }
-  if (chart === null || typeof chart !== 'object' || !('root' in chart) || !('buildTimeStructure' in chart)) {
-    throw new RunbookDefinitionError(
-      `runbook '${name}': ${option} must return a built chart (is .build() missing?), got ${describe(chart)}`,
-    );
-  }
-  return chart as FlowChart;
-}
-
-/** Makes the error of one refused option. */
-export type Refusal = (option: string, expected: string, got: unknown) => RunbookDefinitionError;
-
-export function refusal(name: string): Refusal {
-  return (option, expected, got) =>
-    new RunbookDefinitionError(`runbook '${name}': ${option} must be ${expected}, got ${describe(got)}`);
-}
-
-function checkText(value: unknown, option: string, name: string): string {
-  if (typeof value !== 'string' || value.trim() === '') throw refusal(name)(option, 'a non-empty string', value);
-  return value;
-}
-
-function checkWhole(value: unknown, option: string, fail: Refusal): void {
-  if (value !== undefined && !(Number.isSafeInteger(value) && (value as number) >= 1)) {
-    throw fail(option, 'a whole number of at least 1', value);
-  }
-}
-
 function checkRules(declaration: { readonly rules?: unknown }, fail: Refusal): void {
-  const { rules } = declaration;
-  if (!isPlainObject(rules)) throw fail('rules', 'an object with name and version', rules);
-  for (const option of ['name', 'version'] as const) {
-    const value = rules[option];
-    if (typeof value !== 'string' || value.trim() === '') throw fail(`rules.${option}`, 'a non-empty string', value);
+  checkStamp(declaration.rules, fail);
+  const { list, otherwise } = declaration.rules as RunbookRules;
+  if (list !== undefined) {
+    const fault = findRuleFault(list);
+    if (fault !== undefined) throw fail(`rules.list${fault.option}`, fault.expected, fault.got);
   }
-  if (rules.list === undefined) return;
-  if (!Array.isArray(rules.list)) throw fail('rules.list', 'a list of rules', rules.list);
-  rules.list.forEach((rule, index) => {
-    const fault = checkRule(rule);
-    if (fault !== undefined) throw fail(`rules.list[${index}]${fault.option}`, fault.expected, fault.got);
-  });
+  const branch: unknown = typeof otherwise === 'object' ? otherwise?.branch : otherwise;
+  if (otherwise !== undefined && (typeof branch !== 'string' || branch.trim() === '')) {
+    throw fail('rules.otherwise', 'a branch, or { branch, label? }', otherwise);
+  }
 }
 
 function checkStandings(declaration: RunbookDeclaration<never>, fail: Refusal): void {
@@ -239,8 +174,4 @@ function probeFleet(name: string, fleet: unknown, fail: Refusal): FleetRunbook['
       collect: probeChart(name, 'fleet.collect', () => procedure.collect?.(tools)),
     }),
   };
-}
-
-function isTextList(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string' && item.trim() !== '');
 }

@@ -7,15 +7,12 @@
  */
 import { cleanJson, defineKey } from './clean-text.ts';
 import type { CoverageEntry, CoverageLists, Ledger } from './coverage.ts';
-import { coverageLists, isPlainObject, mergeLedgers } from './coverage.ts';
+import { COVERAGE_NOTE, coverageLists, EMPTY_LEDGER, mergeLedgers } from './coverage.ts';
+import { isPlainObject } from './plain-object.ts';
 import type { RunbookPresentation, RunbookRules, SubjectCounts } from './runbook.ts';
 import type { VerdictRow } from './verdict-rows.ts';
 import { DECLINED_VERDICT, PANEL_RENDER_NOTE, renderVerdictTable, VERDICT_RENDER_NOTE } from './verdict-rows.ts';
 import type { WalkDescriptor } from './walk-artifact.ts';
-
-/** The static sentence on every ledger. */
-export const COVERAGE_NOTE =
-  'This answer speaks only of what `checked` lists. What stands under `not_checked` was within reach and was not looked at; what stands under `cannot_cover` is out of reach of this procedure. Nothing found there is not the same as nothing there.';
 
 /** What stands for the rule version when the runbook declared none. */
 export const UNDECLARED_RULE_VERSION = 'undeclared';
@@ -81,7 +78,6 @@ const PROJECTION_NAMES = [
   'table',
   'render_note',
   'verdict_meanings',
-  'subjects',
 ];
 
 /** Whether a result kind asks for the verdict projection. */
@@ -96,21 +92,22 @@ export function composeEnvelope(parts: EnvelopeParts): RunbookEnvelope {
     parts.innerLedger,
     parts.ownLedger,
     bridgeLedger(parts, verdictShaped),
-    parts.runLedger ?? { checked: [], notChecked: [], cannotCover: [] },
+    parts.runLedger ?? EMPTY_LEDGER,
   ]);
   const result: Record<string, unknown> = {
     af_provenance: { ...parts.stamp, tool: parts.toolName, toolCallId: parts.toolCallId },
     rule_version: ruleVersion(parts.rules),
   };
-  const refused = spreadReport(
-    result,
-    parts.report,
-    verdictShaped ? [...SPINE_NAMES, ...PROJECTION_NAMES] : SPINE_NAMES,
-  );
+  const refused = spreadReport(result, parts.report, [
+    ...SPINE_NAMES,
+    ...(verdictShaped ? PROJECTION_NAMES : []),
+    ...(parts.subjects === undefined ? [] : ['subjects']),
+  ]);
   if (verdictShaped) Object.assign(result, projection(parts));
   if (parts.subjects !== undefined) result.subjects = parts.subjects;
   if (refused.length > 0) {
-    result.report_note = `The report spelled ${refused.join(', ')}, which the envelope keeps for itself; those fields were left out.`;
+    const names = refused.map((field) => `\`${field}\``).join(', ');
+    result.report_note = `The chart's report spelled ${names}: names that the envelope keeps for itself. What the report had there was left out; what stands there is the envelope's own.`;
   }
   result.walk = parts.walk;
   return {
@@ -154,7 +151,7 @@ function bridgeLedger(parts: EnvelopeParts, verdictShaped: boolean): Ledger {
   const notChecked: CoverageEntry[] = [];
   if (verdictShaped && declined > 0) {
     notChecked.push({
-      what: `${declined} row(s) that reached no classification (verdict '${DECLINED_VERDICT}')`,
+      what: `${declined} row(s) that reached NO classification (verdict '${DECLINED_VERDICT}')`,
       why: 'the rules found no signal that they could judge by; these rows are neither fine nor faulty',
     });
   }

@@ -9,21 +9,22 @@ import type { FlowChart } from 'footprintjs';
 import { absenceSignalOf } from './absence.ts';
 import { type ChartSummary, summariseChart } from './chart-summary.ts';
 import { cleanJson, cleanLine } from './clean-text.ts';
-import { isPlainObject } from './coverage.ts';
 import type { Decision, DecisionEvidenceRecord } from './decision.ts';
-import { decidingLabel, isDecider } from './decision.ts';
+import { DOUBT_TEXT, decidingLabel, isDecisionOf } from './decision.ts';
 import type { FleetRunbook } from './define-runbook.ts';
 import { standingOf } from './define-runbook.ts';
+import { ToolRefusedError } from './dispatch-tools.ts';
 import { errorIdentity } from './error-identity.ts';
 import type { PlannedSubject } from './fleet-plan.ts';
+import { isPlainObject } from './plain-object.ts';
 import type { RunCall } from './procedure-run.ts';
+import { redactValue } from './redaction.ts';
 import type { ChartRun } from './run-chart.ts';
 import { ChartTimeoutError, runChart } from './run-chart.ts';
 import type { RunArgs, Standing } from './runbook.ts';
-import { ToolRefusedError } from './tool.ts';
-import { recordingDispatch } from './tool-dispatch.ts';
+import { recordingDispatch, type ToolDispatch } from './tool-dispatch.ts';
 import { DECLINED_VERDICT } from './verdict-rows.ts';
-import { prefixWalk, type WalkRow } from './walk.ts';
+import type { WalkRow } from './walk.ts';
 
 export type SubjectOutcome = 'verdict' | 'declined' | 'not_checked' | 'cannot_cover';
 
@@ -59,12 +60,15 @@ export function createAssessor(runbook: FleetRunbook, args: RunArgs, call: Omit<
     async assess(planned: PlannedSubject, signal?: AbortSignal): Promise<AssessedSubject | 'aborted'> {
       const slot = free.pop() ?? openSlot(runbook, call);
       slot.records.length = 0;
+      slot.target = planned.target;
       const run = await runChart(slot.chart, {
+        // Deep-frozen by the substrate: `subject` is the plan's own copy.
         input: { ...args, subject: planned.subject },
         signal,
         timeoutMs: runbook.limits.subjectTimeoutMs,
         redact: runbook.redact,
         timers: call.timers,
+        walkPrefix: `subject~${planned.ordinal}`,
       });
       // A chart that is still running somewhere may call its tools late: its slot is not used again.
       if (run.outcome !== 'failed') free.push(slot);
@@ -80,7 +84,7 @@ export function createAssessor(runbook: FleetRunbook, args: RunArgs, call: Omit<
       return {
         ...place,
         ...judge(runbook, planned, run),
-        walk: prefixWalk(run.walk, `subject~${ordinal}`),
+        walk: run.walk,
         summary,
       };
     },
@@ -110,11 +114,23 @@ export function notChecked(
 interface Slot {
   readonly chart: FlowChart;
   readonly records: { length: number } & ReturnType<typeof recordingDispatch>['records'];
+  /** The target of the subject that the slot serves: calls are made for it. */
+  target: string | undefined;
 }
 
 function openSlot(runbook: FleetRunbook, call: Pick<RunCall, 'tools'>): Slot {
-  const { tools, records } = recordingDispatch(call.tools, runbook.name);
-  return { chart: runbook.fleet.assess(tools), records: records as Slot['records'] };
+  const place: { target: string | undefined } = { target: undefined };
+  const delivered = call.tools === undefined ? undefined : forTarget(call.tools, place);
+  const { tools, records } = recordingDispatch(delivered, runbook.name);
+  return Object.assign(place, { chart: runbook.fleet.assess(tools), records: records as Slot['records'] });
+}
+
+function forTarget(tools: ToolDispatch, place: { readonly target: string | undefined }): ToolDispatch {
+  return {
+    has: (name) => tools.has(name),
+    call: (name, args, options) =>
+      tools.call(name, args, place.target === undefined ? options : { target: place.target, ...options }),
+  };
 }
 
 type Judgement = Pick<
@@ -125,13 +141,13 @@ type Judgement = Pick<
 function judge(runbook: FleetRunbook, planned: PlannedSubject, run: ChartRun): Judgement {
   if (run.outcome === 'paused') return open('not_checked', 'paused', 'its chart paused, which a subject cannot');
   if (run.outcome === 'failed') return judgeFailure(run.error);
-  const decision = run.decisions.findLast((made) => isDecider(made.decider, runbook.verdicts.decider));
+  const decision = run.decisions.findLast((made) => isDecisionOf(made, runbook.verdicts.decider));
   if (decision === undefined) {
     return open('not_checked', 'no_decision', `the decider '${runbook.verdicts.decider}' was not reached`);
   }
   let columns: Record<string, unknown>;
   try {
-    columns = readColumns(runbook.fleet.row(run.state, planned.subject as never));
+    columns = redactValue(readColumns(runbook.fleet.row(run.state, planned.subject as never)), runbook.redact);
   } catch (error) {
     return open('not_checked', 'row_failed', `its row could not be made: ${errorIdentity(error)}`);
   }
@@ -143,8 +159,8 @@ function judgeDecision(runbook: FleetRunbook, decision: Decision, columns: Recor
   const given = typeof columns.reason === 'string' && columns.reason.trim() !== '' ? columns.reason : undefined;
   const own = Object.fromEntries(Object.entries(columns).filter(([column]) => !OWN_COLUMNS.includes(column)));
   const spoken = { columns: own, ...(evidence !== undefined && { evidence }) };
-  if (evidence?.rules.some((rule) => rule.failed)) {
-    const reason = 'a rule could not be evaluated, so no classification was reached';
+  if (evidence?.doubt !== undefined) {
+    const reason = DOUBT_TEXT[evidence.doubt];
     return { outcome: 'declined', verdict: DECLINED_VERDICT, standing: 'declined', reason, ...spoken };
   }
   const standing = standingOf(runbook.verdicts, decision.branch);

@@ -4,7 +4,6 @@
  * Invariant (DESIGN 10): the answer is bounded whatever the fleet. Rows come `problem`, `declined`, `ok`, then by
  * ordinal, to the runbook's cap; subjects that were not checked are grouped by reason with counts and sample keys.
  */
-import { absenceSignalOf } from './absence.ts';
 import type { Answer } from './answer.ts';
 import { RunFailure } from './answer.ts';
 import { type ChartSummary, summariseChart } from './chart-summary.ts';
@@ -13,8 +12,8 @@ import { mergeLedgers } from './coverage.ts';
 import type { FleetRunbook } from './define-runbook.ts';
 import { composeEnvelope } from './envelope.ts';
 import type { FleetPlan } from './fleet-plan.ts';
-import { type FleetTotals, totalsLedger } from './fleet-totals.ts';
-import type { RunCall } from './procedure-run.ts';
+import { type FleetTotals, MAX_LEDGER_ENTRIES, totalsLedger } from './fleet-totals.ts';
+import { failureOrAbsence, type RunCall } from './procedure-run.ts';
 import { runChart } from './run-chart.ts';
 import type { RunArgs, Standing, SubjectCounts } from './runbook.ts';
 import { recordingDispatch } from './tool-dispatch.ts';
@@ -123,8 +122,8 @@ export async function collectFleet(
     rules: runbook.rules,
     presentation: runbook.presentation,
     steps: walk.stepsExecuted,
-    innerLedger: ledgerOf([planned?.innerLedger, totalsLedger(totals), own?.innerLedger]),
-    ownLedger: ledgerOf([planned?.ownLedger, own?.ownLedger]),
+    innerLedger: ledgerOf([bounded(planned?.innerLedger), totalsLedger(totals), bounded(own?.innerLedger)]),
+    ownLedger: ledgerOf([bounded(planned?.ownLedger), bounded(own?.ownLedger)]),
     runLedger: runLedger(results),
     stamp,
     report: own?.report ?? planned?.report,
@@ -162,8 +161,11 @@ async function runCollectChart(
   if (run.outcome === 'completed') {
     return { kind: 'summary', summary: summariseChart(run, records, runbook.verdicts.decider), walk: run.walk };
   }
-  const absence = absenceSignalOf(run.error);
-  return absence === undefined ? { kind: 'failure', error: run.error } : { kind: 'absence', body: absence.absence };
+  if (run.outcome === 'paused') {
+    const message = `the collect chart of '${runbook.name}' paused; only a bounded procedure may`;
+    return { kind: 'failure', error: new RunFailure('paused', message) };
+  }
+  return failureOrAbsence(run.error);
 }
 
 /** The rows that the cap law will keep: all of them when they fit, else the first of the control flow. */
@@ -207,6 +209,22 @@ function runLedger(results: FleetResults): Ledger {
     });
   }
   return { checked: [], notChecked, cannotCover };
+}
+
+/** A chart's ledger to the bound of a fleet's answer: a plan may declare an entry for each thing it found. */
+function bounded(ledger: Ledger | undefined): Ledger | undefined {
+  if (ledger === undefined) return undefined;
+  const cut = (entries: readonly CoverageEntry[]): readonly CoverageEntry[] =>
+    entries.length <= MAX_LEDGER_ENTRIES
+      ? entries
+      : [
+          ...entries.slice(0, MAX_LEDGER_ENTRIES),
+          {
+            what: `${entries.length - MAX_LEDGER_ENTRIES} further entries of one chart`,
+            why: `an answer lists ${MAX_LEDGER_ENTRIES} distinct entries of a chart at most`,
+          },
+        ];
+  return { checked: cut(ledger.checked), notChecked: cut(ledger.notChecked), cannotCover: cut(ledger.cannotCover) };
 }
 
 function ledgerOf(ledgers: readonly (Ledger | undefined)[]): Ledger {

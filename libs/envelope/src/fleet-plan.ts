@@ -2,18 +2,18 @@
  * Plan: the chart that finds the subjects and streams them out. No list is held here; what is remembered of a subject is
  * its key alone, because the first of two equal keys wins and the rest are counted and named.
  */
-import { absenceSignalOf } from './absence.ts';
 import { RunFailure } from './answer.ts';
 import { type ChartSummary, summariseChart } from './chart-summary.ts';
 import { cleanText } from './clean-text.ts';
 import type { FleetRunbook } from './define-runbook.ts';
-import type { RunCall } from './procedure-run.ts';
+import { describe } from './describe.ts';
+import { errorIdentity } from './error-identity.ts';
+import { failureOrAbsence, type RunCall } from './procedure-run.ts';
 import { runChart } from './run-chart.ts';
 import type { RunArgs } from './runbook.ts';
-import { describe } from './tool.ts';
 import { recordingDispatch } from './tool-dispatch.ts';
 import type { WalkRow } from './walk.ts';
-import { mintRecording, type RecordingDescriptor } from './walk-artifact.ts';
+import { mintRecording, type RecordingDescriptor, recordingOptions } from './walk-artifact.ts';
 
 /** One subject with its place in the run. `subject` is plain JSON. */
 export interface PlannedSubject {
@@ -61,7 +61,8 @@ export async function planFleet(
     if (!Array.isArray(subjects))
       throw new RunFailure('plan_invalid', `subjects.add takes a list, got ${describe(subjects)}`);
     const page: PlannedSubject[] = [];
-    for (const subject of subjects) {
+    for (const given of subjects) {
+      const subject = plainJson(runbook.name, given);
       const key = readName(runbook, 'key', runbook.fleet.key(subject as never));
       if (seen.has(key)) {
         duplicates++;
@@ -94,11 +95,9 @@ export async function planFleet(
     timeoutMs: call.timeoutMs ?? runbook.limits.chartTimeoutMs,
     redact: runbook.redact,
     timers: call.timers,
+    recorded: recordingOptions(runbook.walk) !== undefined,
   });
-  if (run.outcome === 'failed') {
-    const absence = absenceSignalOf(run.error);
-    return absence === undefined ? { kind: 'failure', error: run.error } : { kind: 'absence', body: absence.absence };
-  }
+  if (run.outcome === 'failed') return failureOrAbsence(run.error);
   if (run.outcome === 'paused') {
     return {
       kind: 'failure',
@@ -117,6 +116,21 @@ export async function planFleet(
       ...(recording !== undefined && { recording }),
     },
   };
+}
+
+/**
+ * A subject as it is stored and read again: rules see the same values in one process as behind a queue (DESIGN 9), and
+ * nobody else holds the copy, which the substrate freezes.
+ */
+function plainJson(runbook: string, subject: unknown): unknown {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(subject);
+  } catch (error) {
+    throw new RunFailure('plan_invalid', `a subject of '${runbook}' is no plain JSON: ${errorIdentity(error)}`);
+  }
+  if (text === undefined) throw new RunFailure('plan_invalid', `a subject of '${runbook}' is ${describe(subject)}`);
+  return JSON.parse(text);
 }
 
 function readName(runbook: FleetRunbook, option: string, value: unknown): string {

@@ -9,12 +9,16 @@ import { collectFleet, maxRowsOf, type OpenGroup, type OpenGroups, STANDING_ORDE
 import { type PlannedSubject, planFleet } from './fleet-plan.ts';
 import { totalSubjects } from './fleet-totals.ts';
 import type { RunCall } from './procedure-run.ts';
+import type { Timers } from './run-chart.ts';
 import type { RunArgs, SubjectCounts } from './runbook.ts';
 
 /** How many keys a group of open subjects names. */
 export const GROUP_SAMPLES = 5;
 /** How many groups of open subjects an answer lists. */
 export const MAX_GROUPS = 200;
+
+/** How many subjects are assessed before others get their turn. */
+const YIELD_EVERY = 256;
 
 export interface FleetOutcome {
   readonly answer: Answer;
@@ -41,6 +45,7 @@ export async function runFleet(
     }
     subjects.push(assessed);
     onProgress(subjects.length, planned.length);
+    if (subjects.length % YIELD_EVERY === 0) await yieldTurn(call.timers);
   }
   const { walk, ...plan } = outcome.plan;
   const answer = await collectFleet(runbook, args, call, {
@@ -65,6 +70,11 @@ export function countSubjects(subjects: readonly Pick<AssessedSubject, 'outcome'
     else if (standing !== undefined) counts[standing]++;
   }
   return counts;
+}
+
+/** Charts that never wait would keep timers and signals from running for as long as the fleet lasts (FACTS). */
+function yieldTurn(timers: Timers = globalThis as unknown as Timers): Promise<void> {
+  return new Promise((resolve) => void timers.setTimeout(resolve, 0));
 }
 
 function headOf(subjects: readonly AssessedSubject[], limit: number): AssessedSubject[] {

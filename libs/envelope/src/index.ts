@@ -8,21 +8,33 @@ export {
   readAbsence,
 } from './absence.ts';
 export { type Answer, RunFailure } from './answer.ts';
-export { assertComposedOf, type Catalog, CatalogError, createCatalog } from './catalog.ts';
+export type { BranchFailure } from './branch-failures.ts';
+export { type Catalog, CatalogError, createCatalog } from './catalog.ts';
 export type { ChartSummary } from './chart-summary.ts';
 export { cleanJson, cleanLine, cleanText } from './clean-text.ts';
 export {
+  COVERAGE_NOTE,
   type CoverageEntry,
   type CoverageLists,
   type CoverageOptions,
+  type CoverageReading,
   type CoverageResult,
   coverage,
-  isPlainObject,
+  type DeclaredCoverage,
   type Ledger,
   mergeLedgers,
   readCoverageResult,
 } from './coverage.ts';
-export type { ConditionRecord, Decision, DecisionEvidenceRecord, RuleRecord } from './decision.ts';
+export {
+  type Credential,
+  type CredentialNeed,
+  type CredentialRequest,
+  type CredentialSource,
+  nameNeed,
+  type ResolveCredential,
+  sealCredential,
+} from './credential.ts';
+export type { ConditionRecord, Decision, DecisionEvidenceRecord, Doubt, RuleRecord } from './decision.ts';
 export {
   DEFAULT_LIMITS,
   defineRunbook,
@@ -30,11 +42,13 @@ export {
   type ProcedureRunbook,
   type ResolvedLimits,
   type Runbook,
-  RunbookDefinitionError,
   standingOf,
 } from './define-runbook.ts';
-export { COVERAGE_NOTE, composeEnvelope, type RunbookEnvelope, UNDECLARED_RULE_VERSION } from './envelope.ts';
+export { dispatchTools, type OuterCall, ToolFailedError, ToolRefusedError } from './dispatch-tools.ts';
+export { composeEnvelope, type RunbookEnvelope, UNDECLARED_RULE_VERSION } from './envelope.ts';
+export { ENVELOPE_SCHEMA_VERSION, envelopeJsonSchema, runbookEnvelopeSchema } from './envelope-schema.ts';
 export { errorIdentity } from './error-identity.ts';
+export { type EvidenceLine, evidenceLines } from './evidence-lines.ts';
 export { canonicalJson, definitionText } from './fingerprint.ts';
 export { type AssessedSubject, createAssessor, notChecked, type SubjectOutcome } from './fleet-assess.ts';
 export {
@@ -50,7 +64,10 @@ export {
 export { type FleetPlan, type PlannedSubject, type PlanOutcome, planFleet } from './fleet-plan.ts';
 export { countSubjects, type FleetOutcome, GROUP_SAMPLES, MAX_GROUPS, runFleet } from './fleet-run.ts';
 export { type FleetTotals, mergeTotals, NO_TOTALS, totalSubjects } from './fleet-totals.ts';
+export { normalizeFacts } from './normalize-facts.ts';
+export { isPlainObject } from './plain-object.ts';
 export { answerStopped, type ProcedureOutcome, type RunCall, runProcedure } from './procedure-run.ts';
+export { renderCsv } from './render-csv.ts';
 export { type RenderOptions, renderEnvelope } from './render-envelope.ts';
 export { ChartTimeoutError, type Timers } from './run-chart.ts';
 export type {
@@ -71,14 +88,18 @@ export type {
   SubjectSink,
 } from './runbook.ts';
 export { type RunbookAsToolOptions, runbookAsTool } from './runbook-as-tool.ts';
+export { RunbookDefinitionError } from './runbook-options.ts';
 export {
   type ArtifactSink,
+  assertComposedOf,
+  assertGates,
+  type CheckIn,
   defineTool,
-  dispatchTools,
   type MintInput,
   type Tool,
   type ToolContext,
-  ToolRefusedError,
+  type ToolDeclarations,
+  type ToolDefinition,
 } from './tool.ts';
 export {
   type InnerCallRecord,

@@ -6,9 +6,12 @@ import type { RedactionPolicy } from 'footprintjs';
 import { absenceSignalOf } from './absence.ts';
 import { type Answer, RunFailure } from './answer.ts';
 import { summariseChart } from './chart-summary.ts';
+import type { CoverageEntry } from './coverage.ts';
 import { EMPTY_LEDGER } from './coverage.ts';
+import type { Decision, DecisionEvidenceRecord } from './decision.ts';
+import { DOUBT_TEXT, isDecisionOf } from './decision.ts';
 import { composeEnvelope, countDeclined, isVerdictKind, type RunbookEnvelope } from './envelope.ts';
-import { runChart, type Timers } from './run-chart.ts';
+import { type ChartRun, runChart, type Timers } from './run-chart.ts';
 import type {
   RunbookPresentation,
   RunbookProcedure,
@@ -20,9 +23,9 @@ import type { ArtifactSink } from './tool.ts';
 import type { ToolDispatch } from './tool-dispatch.ts';
 import { recordingDispatch } from './tool-dispatch.ts';
 import { verdictMeanings } from './verdict-meanings.ts';
-import { DEFAULT_MAX_ROWS, type VerdictRow, verdictRowsOf } from './verdict-rows.ts';
+import { DECLINED_VERDICT, DEFAULT_MAX_ROWS, type VerdictRow, verdictRowsOf } from './verdict-rows.ts';
 import { DEFAULT_WALK_CAP, projectWalk } from './walk.ts';
-import { mintRecording, mintWalk } from './walk-artifact.ts';
+import { mintRecording, mintWalk, recordingOptions } from './walk-artifact.ts';
 
 /** What the bounded form needs of a declaration. */
 export interface BoundedRunbook {
@@ -51,6 +54,11 @@ export interface RunCall {
 export interface ProcedureOutcome {
   readonly answer: Answer;
   readonly rows: readonly VerdictRow[];
+  /**
+   * What each row was decided by, in the order of `rows`. Undefined where that cannot be told: the chart writes its rows
+   * itself, so a row and a decision are joined only when there are as many of both and their words agree.
+   */
+  readonly evidence: readonly (DecisionEvidenceRecord | undefined)[];
 }
 
 /**
@@ -71,17 +79,10 @@ export async function runProcedure(
     timeoutMs: call.timeoutMs,
     redact: runbook.redact,
     timers: call.timers,
+    recorded: recordingOptions(runbook.walk) !== undefined,
   });
-  if (run.outcome === 'failed') {
-    const absence = absenceSignalOf(run.error);
-    const answer: Answer =
-      absence === undefined ? { kind: 'failure', error: run.error } : { kind: 'absence', body: absence.absence };
-    return { answer, rows: [] };
-  }
-  if (run.outcome === 'paused') {
-    const error = new RunFailure('paused', `the procedure of '${runbook.name}' paused, and this call cannot resume it`);
-    return { answer: { kind: 'failure', error }, rows: [] };
-  }
+  if (run.outcome === 'failed') return unanswered(failureOrAbsence(run.error));
+  if (run.outcome === 'paused') return unanswered({ kind: 'failure', error: pausedFailure(runbook.name, run) });
   const decider = runbook.verdicts?.decider ?? '';
   const summary = summariseChart(run, records, decider);
   const facts = { toolName: runbook.name, toolCallId: call.toolCallId, runId: call.runId };
@@ -102,6 +103,7 @@ export async function runProcedure(
     steps: walk.stepsExecuted,
     innerLedger: summary.innerLedger,
     ownLedger: summary.ownLedger,
+    runLedger: { ...EMPTY_LEDGER, notChecked: doubtEntries(run.decisions, decider) },
     stamp: summary.stamp,
     report: summary.report,
     rows: {
@@ -112,7 +114,7 @@ export async function runProcedure(
     meanings,
     walk: descriptor,
   });
-  return { answer: { kind: 'envelope', body }, rows };
+  return { answer: { kind: 'envelope', body }, rows, evidence: joinEvidence(rows, run.decisions, decider) };
 }
 
 /** The answer of a bounded run that was stopped: nothing was assessed, and why. */
@@ -132,4 +134,60 @@ export async function answerStopped(runbook: BoundedRunbook, call: RunCall, why:
     rows: { shown: [], total: 0, declined: 0 },
     walk: await mintWalk(call.artifacts, projectWalk([], DEFAULT_WALK_CAP), facts),
   });
+}
+
+/** What a chart that threw comes to: the inner absence that it carried, else the failure. */
+export function failureOrAbsence(error: unknown): Extract<Answer, { kind: 'absence' | 'failure' }> {
+  const signal = absenceSignalOf(error);
+  return signal === undefined ? { kind: 'failure', error } : { kind: 'absence', body: signal.absence };
+}
+
+function unanswered(answer: Answer): ProcedureOutcome {
+  return { answer, rows: [], evidence: [] };
+}
+
+function pausedFailure(name: string, run: ChartRun): RunFailure {
+  const failure = new RunFailure('paused', `the procedure of '${name}' paused, and this call cannot resume it`);
+  // It holds everything unredacted, so it is there for who asks by name and for no logger.
+  Object.defineProperty(failure, 'checkpoint', { value: run.checkpoint(), enumerable: false });
+  return failure;
+}
+
+/** Decisions in doubt that did not end as declined: a decider without such a branch went on with its default. */
+function doubtEntries(decisions: readonly Decision[], decider: string): CoverageEntry[] {
+  const doubtful = decisions.filter(
+    ({ evidence, branch }) => evidence?.doubt !== undefined && branch !== DECLINED_VERDICT,
+  );
+  return [...new Set(doubtful.map(({ evidence }) => evidence?.doubt ?? 'rule_failed'))].map((doubt) => {
+    const count = doubtful.filter(({ evidence }) => evidence?.doubt === doubt).length;
+    const whose = decider === '' ? 'a decider' : `'${decider}' or another decider`;
+    return {
+      what: `${count} decision(s) of ${whose} that judged nothing`,
+      why: `${DOUBT_TEXT[doubt]}; give the decider a branch '${DECLINED_VERDICT}'`,
+    };
+  });
+}
+
+function joinEvidence(
+  rows: readonly VerdictRow[],
+  decisions: readonly Decision[],
+  decider: string,
+): (DecisionEvidenceRecord | undefined)[] {
+  const made = decisions.filter((decision) => isDecisionOf(decision, decider)).toSorted(byBranch);
+  const joined =
+    decider !== '' &&
+    made.length === rows.length &&
+    made.every((decision, index) => decision.branch === rows[index]?.verdict);
+  return rows.map((_, index) => (joined ? made[index]?.evidence : undefined));
+}
+
+/** In the order of a fan-out's items: branches decide in the order in which they get there. */
+function byBranch(left: Decision, right: Decision): number {
+  const [a, b] = [branchIndex(left.decider), branchIndex(right.decider)];
+  return a === undefined || b === undefined ? 0 : a - b;
+}
+
+function branchIndex(decider: string): number | undefined {
+  const index = /~(\d+)\//.exec(decider)?.[1];
+  return index === undefined ? undefined : Number(index);
 }

@@ -1,16 +1,55 @@
+/**
+ * Redaction where the substrate leaves gaps: it matches top-level keys only, so a fan-out's collected results, nested
+ * values, rule thresholds and the columns of a row would show what the policy hides (FACTS). One policy means the same
+ * everywhere here: a key it names is hidden at any depth.
+ */
 import type { RedactionPolicy } from 'footprintjs';
+import { defineKey } from './clean-text.ts';
+import { isPlainObject } from './plain-object.ts';
 
 /** What stands where a redacted value would. */
 export const REDACTED = 'REDACTED';
 
-/**
- * Whether a policy redacts a top-level state key. The substrate decides the same for values that exist; this is asked
- * for rule conditions too, where it leaves the threshold readable and misses keys that were never set (FACTS).
- */
+const MAX_DEPTH = 64;
+
+/** Whether a policy redacts a state key. Asked for rule conditions too, where a threshold would stay readable. */
 export function isRedactedKey(policy: RedactionPolicy | undefined, key: string): boolean {
   if (policy === undefined) return false;
+  return hidesWhole(policy, key) || (policy.fields !== undefined && Object.hasOwn(policy.fields, key));
+}
+
+/** A copy of a value in which every key that the policy names is hidden. Without a policy: the value itself. */
+export function redactValue<T>(value: T, policy: RedactionPolicy | undefined): T {
+  return policy === undefined ? value : (redact(value, policy, undefined, 0) as T);
+}
+
+function redact(
+  value: unknown,
+  policy: RedactionPolicy,
+  fields: readonly string[] | undefined,
+  depth: number,
+): unknown {
+  if (value === null || typeof value !== 'object' || depth >= MAX_DEPTH) return value;
+  if (Array.isArray(value)) return value.map((item) => redact(item, policy, fields, depth + 1));
+  if (!isPlainObject(value)) return value;
+  const copy: Record<string, unknown> = {};
+  for (const [key, item] of Object.entries(value)) {
+    const hidden = item !== undefined && (hidesWhole(policy, key) || fields?.includes(key) === true);
+    defineKey(copy, key, hidden ? REDACTED : redact(item, policy, fieldsBelow(policy, key, fields), depth + 1));
+  }
+  return copy;
+}
+
+/** The field names that are hidden below a key: its own declaration, and what its parents declared (`address.zip`). */
+function fieldsBelow(policy: RedactionPolicy, key: string, fields: readonly string[] | undefined) {
+  const own = policy.fields !== undefined && Object.hasOwn(policy.fields, key) ? policy.fields[key] : undefined;
+  if (fields === undefined) return own;
+  const below = fields.map((field) => (field.startsWith(`${key}.`) ? field.slice(key.length + 1) : field));
+  return own === undefined ? below : [...own, ...below];
+}
+
+function hidesWhole(policy: RedactionPolicy, key: string): boolean {
   if (policy.keys?.includes(key)) return true;
-  if (policy.fields !== undefined && Object.hasOwn(policy.fields, key)) return true;
   return (
     policy.patterns?.some((pattern) => new RegExp(pattern.source, pattern.flags.replace('g', '')).test(key)) ?? false
   );

@@ -6,7 +6,7 @@
 import { cleanText } from './clean-text.ts';
 import type { CoverageEntry } from './coverage.ts';
 import type { RunbookEnvelope } from './envelope.ts';
-import { renderCell, renderVerdictTable, type VerdictRow } from './verdict-rows.ts';
+import { cellText, renderVerdictTable, type VerdictRow } from './verdict-rows.ts';
 
 export interface RenderOptions {
   readonly format: 'terminal' | 'markdown';
@@ -48,10 +48,10 @@ function rowsSection(result: RunbookEnvelope['result'], options: RenderOptions, 
 function terminalRows(rows: readonly VerdictRow[], paint: boolean): string {
   if (rows.length === 0) return renderVerdictTable(rows);
   const cells = rows.map((row) => [
-    typeof row.standing === 'string' ? row.standing : '',
-    row.verdict,
-    line(renderValue(row.subject)),
-    line(renderValue(row.reason ?? firstColumns(row))),
+    typeof row.standing === 'string' ? cellText(row.standing) : '',
+    cellText(row.verdict),
+    cellText(row.subject),
+    cellText(row.reason ?? firstColumns(row)),
   ]);
   const widths = [0, 1, 2].map((column) => Math.max(...cells.map((row) => (row[column] as string).length)));
   return cells
@@ -71,12 +71,8 @@ function terminalRows(rows: readonly VerdictRow[], paint: boolean): string {
 function firstColumns(row: VerdictRow): string {
   return Object.entries(row)
     .filter(([column]) => !['subject', 'verdict', 'standing'].includes(column))
-    .map(([column, value]) => `${column} ${renderValue(value)}`)
+    .map(([column, value]) => `${cellText(column)} ${cellText(value)}`)
     .join(', ');
-}
-
-function renderValue(value: unknown): string {
-  return renderCell(value).replaceAll('\\|', '|');
 }
 
 function listSection(heading: string, entries: readonly CoverageEntry[] | undefined, options: RenderOptions): string {

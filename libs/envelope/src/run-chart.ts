@@ -3,18 +3,23 @@
  *
  * Invariants:
  * - state is read from the redacted view, never from live memory;
- * - the library's own logger, which prints errors with their payload, stays quiet;
  * - exception text never reaches the walk or a recording: an error is its name and code;
+ * - an absence that a fan-out swallowed still ends the run; a branch that failed is named, not left as an empty slot;
  * - one combined signal bounds the run, and stages see it in their environment (the substrate honours only one of
  *   `signal` and `timeoutMs`, and hands neither to the stages: FACTS).
  */
 import type { CombinedNarrativeEntry, FlowChart, RedactionPolicy } from 'footprintjs';
 import { FlowChartExecutor } from 'footprintjs';
-import { isPlainObject } from './coverage.ts';
+import { absenceSignalOf } from './absence.ts';
+import { type BranchFailure, watchFanOuts } from './branch-failures.ts';
 import type { Decision } from './decision.ts';
 import { decisionText, readDecision } from './decision.ts';
 import { errorIdentity } from './error-identity.ts';
-import { toWalkRow, type WalkRow } from './walk.ts';
+import { guardChart, refusalOf } from './guard-chart.ts';
+import { isPlainObject } from './plain-object.ts';
+import { recordingView } from './recording-view.ts';
+import { redactValue } from './redaction.ts';
+import { countEntries, toWalkRows, type WalkCounts, type WalkRow } from './walk.ts';
 
 export interface ChartRunOptions {
   /** The chart's run input. It is deep-frozen by the substrate, so hand over what nobody else writes to. */
@@ -24,6 +29,10 @@ export interface ChartRunOptions {
   readonly redact?: RedactionPolicy;
   /** Where deadlines are armed; the embedder's timers. */
   readonly timers?: Timers;
+  /** Keep what a recording shows of each stage; without it a run is cheaper. */
+  readonly recorded?: boolean;
+  /** Put in front of every stage id and path of the walk: the place of this chart in a larger run. */
+  readonly walkPrefix?: string;
 }
 
 /** The two timer functions this package needs; the global ones unless a test passes its own. */
@@ -36,11 +45,16 @@ export interface ChartRun {
   readonly outcome: 'completed' | 'failed' | 'paused';
   readonly state: Readonly<Record<string, unknown>>;
   readonly walk: readonly WalkRow[];
+  readonly walkCounts: WalkCounts;
   readonly decisions: readonly Decision[];
+  /** The branches of fan-outs that failed while their run went on. */
+  readonly branchFailures: readonly BranchFailure[];
   /** What was thrown, when `outcome` is `failed`. It may hold payloads: show {@link errorIdentity} of it. */
   readonly error?: unknown;
-  /** `{ snapshot, events, structure }` from the redacted view; built only when it is called. */
+  /** `{ snapshot, events, structure }` from the redacted view; built only when it is called, whole after `recorded`. */
   recording(): { snapshot: unknown; events: never[]; structure: unknown };
+  /** Where a paused chart stands. It holds everything unredacted. */
+  checkpoint(): unknown;
 }
 
 /** Thrown when a chart ran past its time. */
@@ -55,32 +69,75 @@ export class ChartTimeoutError extends Error {
   }
 }
 
-const quiet = { info() {}, log() {}, debug() {}, error() {}, warn() {} };
-
-/** One quiet twin a chart: a chart object serves many runs, and the copy is made once. */
-const quietCharts = new WeakMap<FlowChart, FlowChart>();
-
-function quietChart(chart: FlowChart): FlowChart {
-  if (chart.logger !== undefined) return chart;
-  let twin = quietCharts.get(chart);
-  if (twin === undefined) {
-    twin = { ...chart, logger: quiet };
-    quietCharts.set(chart, twin);
-  }
-  return twin;
-}
-
 /** Runs a chart. Never throws for what the chart does: the outcome says it. */
 export async function runChart(chart: FlowChart, options: ChartRunOptions): Promise<ChartRun> {
   const { redact } = options;
-  const decisions: Decision[] = [];
-  const errors: string[] = [];
-  const executor = new FlowChartExecutor(quietChart(chart));
+  const guarded = guardChart(chart);
+  const executor = new FlowChartExecutor(guarded.chart);
   if (redact !== undefined) executor.setRedactionPolicy(redact);
+  if (options.recorded !== true) {
+    // Copies of every value that a stage read and wrote, for a recording alone: the commit log holds what state is made of.
+    executor.setReadTracking('off');
+    executor.setWriteTracking('off');
+  }
+  const heard = listen(executor, redact);
+  const fanOuts = guarded.maxDepth === undefined ? undefined : watchFanOuts(executor, guarded.fanOuts);
+  let error: unknown;
+  let failed = false;
+  try {
+    error = await runWithin(options, async (signal) => {
+      await executor.run({
+        input: options.input,
+        signal,
+        env: { signal },
+        ...(guarded.maxDepth !== undefined && { maxDepth: guarded.maxDepth }),
+      });
+      return refusalOf(signal) ?? heard.absence();
+    });
+    failed = error !== undefined;
+  } catch (thrown) {
+    failed = true;
+    error = thrown;
+  }
+  const shared: unknown = executor.getSnapshot({ redact: true }).sharedState;
+  const entries = executor.getNarrativeEntries() as CombinedNarrativeEntry[];
+  return {
+    outcome: failed ? 'failed' : executor.isPaused() ? 'paused' : 'completed',
+    state: isPlainObject(shared) ? redactValue(shared, redact) : {},
+    walk: toWalkRows(entries, options.walkPrefix),
+    walkCounts: countEntries(entries),
+    decisions: heard.decisions,
+    branchFailures: fanOuts?.failures() ?? [],
+    ...(failed && { error }),
+    recording: () => ({
+      snapshot: recordingView(executor.getSnapshot({ redact: true }), redact),
+      events: [],
+      structure: chart.buildTimeStructure,
+    }),
+    checkpoint: () => executor.getCheckpoint(),
+  };
+}
+
+/** Attaches what hears a run: its decisions, its absences, and the sentences of its walk. */
+function listen(executor: FlowChartExecutor, redact: RedactionPolicy | undefined) {
+  const decisions: Decision[] = [];
+  let lastError = 'Error';
+  let absence: unknown;
   executor.attachFlowRecorder({
-    id: 'muster-errors',
-    onError: (event) => void errors.push(errorIdentity(event.structuredError.raw)),
-    onStageRetry: (event) => void errors.push(errorIdentity(event.structuredError.raw)),
+    id: 'muster-run',
+    onError(event) {
+      const { raw } = event.structuredError;
+      lastError = errorIdentity(raw);
+      absence ??= absenceSignalOf(raw);
+    },
+    onStageRetry: (event) => {
+      lastError = errorIdentity(event.structuredError.raw);
+    },
+    // Comes right after the decision was rendered, and alone knows the stage's id.
+    onDecision(event) {
+      const last = decisions.at(-1) as { stageId?: string } | undefined;
+      if (last !== undefined && event.traversalContext !== undefined) last.stageId = event.traversalContext.stageId;
+    },
   });
   executor.enableNarrative({
     includeValues: false,
@@ -90,91 +147,50 @@ export async function runChart(chart: FlowChart, options: ChartRunOptions): Prom
         decisions.push(decision);
         return decisionText(decision);
       },
-      renderError: () => `The stage failed: ${errors.at(-1) ?? 'Error'}.`,
+      // The substrate's own sentence shows the thresholds of redacted keys.
+      renderSelected: (context) =>
+        `Selected ${context.selected.length} of ${context.total}: ${context.selected.join(', ')}.`,
+      renderError: () => `The stage failed: ${lastError}.`,
       renderRetry: (context) =>
-        `Attempt ${context.attempt} of ${context.maxAttempts} failed: ${errors.at(-1) ?? 'Error'}; trying again.`,
+        `Attempt ${context.attempt} of ${context.maxAttempts} failed: ${lastError}; trying again.`,
       // An emitted payload is whatever a stage wrote into it; its name is enough for a walk.
       renderEmit: (context) => `Emitted ${context.name}.`,
     },
   });
-  const bound = boundSignal(options);
-  let error: unknown;
-  let failed = false;
-  try {
-    const run = executor.run({ input: options.input, signal: bound.signal, env: { signal: bound.signal } });
-    // A stage that ignores its signal may go on for a while; nobody waits for it, and its late rejection is swallowed.
-    run.catch(() => {});
-    await Promise.race([run, bound.aborted]);
-  } catch (thrown) {
-    failed = true;
-    error = thrown;
-  } finally {
-    bound.release();
-  }
-  const snapshot = () => executor.getSnapshot({ redact: true });
-  const shared: unknown = snapshot().sharedState;
-  return {
-    outcome: failed ? 'failed' : executor.isPaused() ? 'paused' : 'completed',
-    state: isPlainObject(shared) ? shared : {},
-    walk: (executor.getNarrativeEntries() as CombinedNarrativeEntry[]).map(toWalkRow),
-    decisions,
-    ...(failed && { error }),
-    recording: () => ({
-      snapshot: withoutErrorText(snapshot()),
-      events: [],
-      structure: chart.buildTimeStructure,
-    }),
-  };
+  return { decisions, absence: () => absence };
 }
 
-function boundSignal(options: ChartRunOptions) {
+/**
+ * Runs within the caller's signal and a deadline, under one signal of its own. A stage that ignores that may go on for a
+ * while: nobody waits for it, and its late rejection is swallowed.
+ */
+function runWithin<T>(options: ChartRunOptions, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { signal: outer, timeoutMs, timers = globalThis as unknown as Timers } = options;
   const controller = new AbortController();
-  let reject: (reason: unknown) => void = () => {};
-  const aborted = new Promise<never>((_, fail) => {
-    reject = fail;
-  });
-  aborted.catch(() => {});
-  const abort = (reason: unknown) => {
-    reject(reason);
-    controller.abort(reason);
-  };
-  const onOuter = () => abort(outer?.reason);
-  if (outer?.aborted) onOuter();
-  else outer?.addEventListener('abort', onOuter, { once: true });
-  const timer =
-    timeoutMs === undefined ? undefined : timers.setTimeout(() => abort(new ChartTimeoutError(timeoutMs)), timeoutMs);
-  return {
-    signal: controller.signal,
-    aborted,
-    release() {
+  return new Promise((resolve, reject) => {
+    let timer: unknown;
+    const release = () => {
       if (timer !== undefined) timers.clearTimeout(timer);
       outer?.removeEventListener('abort', onOuter);
-    },
-  };
-}
-
-/** A copy of a snapshot's execution tree in which error texts are gone: they can carry values (contract). */
-function withoutErrorText(snapshot: unknown): unknown {
-  if (Array.isArray(snapshot)) return snapshot.map(withoutErrorText);
-  if (!isPlainObject(snapshot)) return snapshot;
-  const copy: Record<string, unknown> = { ...snapshot };
-  if (isPlainObject(copy.executionTree)) copy.executionTree = withoutNodeErrors(copy.executionTree);
-  return copy;
-}
-
-function withoutNodeErrors(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(withoutNodeErrors);
-  if (!isPlainObject(node)) return node;
-  const copy: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(node)) {
-    if (key === 'errors' && isPlainObject(value)) {
-      copy[key] = Object.fromEntries(Object.keys(value).map((name) => [name, 'the stage failed']));
-    } else if (key === 'next' || key === 'children' || key === 'subflow') {
-      copy[key] = withoutNodeErrors(value);
-    } else {
-      copy[key] = value;
-    }
-  }
-  return copy;
+    };
+    const abort = (reason: unknown) => {
+      release();
+      reject(reason);
+      controller.abort(reason);
+    };
+    const onOuter = () => abort(outer?.reason);
+    if (outer?.aborted) onOuter();
+    else outer?.addEventListener('abort', onOuter, { once: true });
+    if (timeoutMs !== undefined) timer = timers.setTimeout(() => abort(new ChartTimeoutError(timeoutMs)), timeoutMs);
+    run(controller.signal).then(
+      (value) => {
+        release();
+        resolve(value);
+      },
+      (error) => {
+        release();
+        reject(error);
+      },
+    );
+  });
 }

@@ -130,6 +130,8 @@ interface RunbookCommon {
   readonly redact?: RedactionPolicy;
   /** The tools it calls; a missing one fails when the catalog is built. */
   readonly composedOf?: readonly string[];
+  /** Whether it can pause for an approval; nothing may be composed of a runbook that does. */
+  readonly gates?: boolean;
   /** A closed zod object. */
   readonly input: ZodType<Record<string, unknown>>;
   readonly limits?: RunLimits;

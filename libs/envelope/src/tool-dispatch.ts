@@ -1,4 +1,3 @@
-import type { AbsenceResult } from './absence.ts';
 import { absenceSignalOf, RunbookAbsenceSignal, readAbsence } from './absence.ts';
 
 /** Options of one inner call. */
@@ -7,6 +6,8 @@ export interface ToolDispatchCallOptions {
   readonly signal?: AbortSignal;
   /** Let an absence come back as a result instead of ending the run; the call site then states the gap itself. */
   readonly allowAbsent?: boolean;
+  /** The target that the call is for (a cluster, a host); a subject's own when it is left out in a fleet. */
+  readonly target?: string;
 }
 
 /** The tools as a procedure's stages see them. */
@@ -43,7 +44,9 @@ export function recordingDispatch(delivered: ToolDispatch | undefined, name: str
     async call(tool, args, options) {
       if (delivered === undefined) {
         records.push({ tool, outcome: 'error' });
-        throw new Error(`runbook '${name}' called the tool '${tool}', but this run was given no tools`);
+        throw new Error(
+          `runbook '${name}' called the tool '${tool}', but no dispatch was delivered: give the run its tools as \`tools\` of the call's context`,
+        );
       }
       let result: unknown;
       try {
@@ -63,7 +66,7 @@ export function recordingDispatch(delivered: ToolDispatch | undefined, name: str
       }
       records.push({ tool, outcome: 'absent', result });
       if (options?.allowAbsent === true) return result;
-      throw new RunbookAbsenceSignal(tool, result as AbsenceResult);
+      throw new RunbookAbsenceSignal(result, tool);
     },
   };
   return { tools, records };
@@ -76,11 +79,11 @@ export function recordingDispatch(delivered: ToolDispatch | undefined, name: str
 export function probeDispatch(name: string): ToolDispatch {
   return {
     has: () => false,
-    call: (tool) =>
-      Promise.reject(
-        new Error(
-          `runbook '${name}' called the tool '${tool}' while it was being defined; call tools inside a stage, not in the procedure itself`,
-        ),
-      ),
+    call(tool) {
+      // Thrown and not a rejected promise: a procedure that is being defined awaits nothing.
+      throw new Error(
+        `runbook '${name}' called the tool '${tool}' while it was being defined; call tools inside a stage, not in the procedure itself`,
+      );
+    },
   };
 }

@@ -1,9 +1,12 @@
 /**
  * Tools: what a procedure's stages call, and what a runbook becomes for an agent.
  *
- * Invariants (contract "Tools a procedure calls"): inner calls run without artifacts and with a call id derived from the
- * outer one; they go one level deep; a tool that needs a human, or a credential nobody resolved, refuses by name.
+ * Invariant: a declaration that could not be honoured is refused where it is made, by the option's name and its value.
  */
+import type { Credential, CredentialNeed } from './credential.ts';
+import { findNeedFault } from './credential.ts';
+import { describe } from './describe.ts';
+import { isPlainObject } from './plain-object.ts';
 import type { ToolDispatch } from './tool-dispatch.ts';
 
 /** What a put takes, as far as this package mints: JSON text under a kind. */
@@ -29,88 +32,110 @@ export interface ToolContext {
   readonly tools?: ToolDispatch;
   readonly artifacts?: ArtifactSink;
   readonly hasArtifacts?: boolean;
+  /** The target that the call is for, when there is one. */
+  readonly target?: string;
+  /** The declared needs, resolved, by their names. Absent when the tool declares none. */
+  readonly credentials?: Readonly<Record<string, Credential>>;
+  /** The one credential of a tool that needs just one. */
+  readonly credential?: Credential;
 }
 
-export interface Tool {
-  readonly name: string;
-  readonly description: string;
-  /** JSON Schema of the arguments. */
-  readonly inputSchema?: unknown;
-  execute(args: unknown, context: ToolContext): unknown;
+/** A demand for a person's consent before the tool runs: always, or when the predicate says so. */
+export type CheckIn = 'always' | ((args: never, context: ToolContext) => boolean);
+
+/** What a tool declares beside its code. */
+export interface ToolDeclarations {
   /** The tools it calls by name, checked when the catalog is built. */
   readonly composedOf?: readonly string[];
+  /** Whether it can pause for an approval. An inner call cannot, so nothing may be composed of a tool that gates. */
+  readonly gates?: boolean;
   /** Reading (the default) or changing the world. */
   readonly effect?: 'read' | 'write';
   /** It asks a person before it acts. An inner call cannot, so it is refused by name. */
-  readonly checkIn?: unknown;
+  readonly checkIn?: CheckIn;
   /** Credentials by reference. */
-  readonly needs?: unknown;
+  readonly needs?: CredentialNeed | readonly CredentialNeed[];
+  /** Arguments that are artifacts to be redeemed. No dispatch of ours does that: an inner call is refused by name. */
+  readonly wants?: Readonly<Record<string, string>>;
+  readonly resultKind?: string;
+  /** Declarations that hosts of agents read; carried along as they are. */
+  readonly resultClass?: string;
+  readonly owner?: { readonly kind: string; readonly id: string };
+  readonly resultCeiling?: { readonly maxChars: number; readonly narrowBy?: readonly string[] };
+  readonly argumentsFrom?: readonly string[];
 }
 
-/** Declares a tool. @throws TypeError for an empty name or description, or an `execute` that is no function. */
-export function defineTool(tool: Tool): Tool {
-  for (const option of ['name', 'description'] as const) {
-    if (typeof tool?.[option] !== 'string' || tool[option].trim() === '') {
-      throw new TypeError(`defineTool: ${option} must be a non-empty string, got ${describe(tool?.[option])}`);
+/** What {@link defineTool} takes. */
+export interface ToolDefinition<TArgs = Record<string, unknown>, TResult = unknown> extends ToolDeclarations {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments. Default: an object without declared properties. */
+  readonly inputSchema?: unknown;
+  execute(args: TArgs, context: ToolContext): TResult | Promise<TResult>;
+}
+
+/** A tool: its definition, and what a model is shown of it. */
+export interface Tool<TArgs = Record<string, unknown>, TResult = unknown> extends ToolDefinition<TArgs, TResult> {
+  readonly schema: { readonly name: string; readonly description: string; readonly inputSchema: unknown };
+}
+
+const NO_ARGUMENTS = Object.freeze({ type: 'object', properties: Object.freeze({}) });
+
+/** Declares a tool. @throws TypeError naming the option that is refused and what it got */
+export function defineTool<TArgs = Record<string, unknown>, TResult = unknown>(
+  definition: ToolDefinition<TArgs, TResult>,
+): Tool<TArgs, TResult> {
+  const name: unknown = definition?.name;
+  if (typeof name !== 'string' || name.trim() === '') throw refused('?', 'name', 'a non-empty string', name);
+  const { description, execute, effect, checkIn, needs, inputSchema = NO_ARGUMENTS } = definition;
+  if (typeof description !== 'string' || description.trim() === '') {
+    throw refused(name, 'description', 'a non-empty string', description);
+  }
+  if (typeof execute !== 'function') throw refused(name, 'execute', 'a function', execute);
+  if (!isPlainObject(inputSchema)) throw refused(name, 'inputSchema', 'a JSON Schema object', inputSchema);
+  assertComposedOf(name, definition.composedOf);
+  assertGates(name, definition.gates);
+  if (effect !== undefined && effect !== 'read' && effect !== 'write') {
+    throw refused(name, 'effect', "'read' or 'write'", effect);
+  }
+  if (checkIn !== undefined && checkIn !== 'always' && typeof checkIn !== 'function') {
+    throw refused(name, 'checkIn', "'always' or a function", checkIn);
+  }
+  const fault = findNeedFault(needs);
+  if (fault !== undefined) {
+    throw refused(
+      name,
+      fault.option,
+      'part of a credential by reference: { credential, from?, perTarget?, mode? }',
+      fault.got,
+    );
+  }
+  return Object.freeze({ ...definition, schema: Object.freeze({ name, description, inputSchema }) });
+}
+
+/** Checks `composedOf` where a tool is defined: names, and not its own. Whether they exist, the catalog knows. */
+export function assertComposedOf(toolName: string, composedOf: unknown): void {
+  if (composedOf === undefined) return;
+  if (!Array.isArray(composedOf) || composedOf.length === 0) {
+    throw refused(toolName, 'composedOf', 'a list of at least one tool name', composedOf);
+  }
+  for (const ingredient of composedOf) {
+    if (typeof ingredient !== 'string' || ingredient.trim() === '') {
+      throw refused(toolName, 'composedOf', 'a list of non-empty tool names', ingredient);
+    }
+    if (ingredient === toolName) {
+      throw new TypeError(
+        `tool '${toolName}': \`composedOf\` names the tool itself, which cannot be its own ingredient`,
+      );
     }
   }
-  if (typeof tool.execute !== 'function') {
-    throw new TypeError(`defineTool: execute of '${tool.name}' must be a function, got ${describe(tool.execute)}`);
-  }
-  return Object.freeze({ ...tool });
 }
 
-/** The outer call that inner calls belong to. */
-export interface OuterCall {
-  readonly toolCallId: string;
-  readonly runId?: string;
-  readonly signal?: AbortSignal;
+/** Checks `gates` where a tool is defined: a boolean, and not something that reads as true. */
+export function assertGates(toolName: string, gates: unknown): void {
+  if (gates !== undefined && typeof gates !== 'boolean') throw refused(toolName, 'gates', 'true or false', gates);
 }
 
-/** A dispatch over registered tools for one outer call. Inner calls are numbered from 1 in the order they are made. */
-export function dispatchTools(tools: readonly Tool[], outer: OuterCall): ToolDispatch {
-  const byName = new Map(tools.map((tool) => [tool.name, tool]));
-  let calls = 0;
-  return {
-    has: (name) => byName.has(name),
-    async call(name, args = {}, options) {
-      const tool = byName.get(name);
-      if (tool === undefined) throw new ToolRefusedError(name, 'tool_unknown', 'is not registered');
-      if (tool.checkIn !== undefined) {
-        throw new ToolRefusedError(name, 'tool_needs_human', 'asks a person, which an inner call cannot');
-      }
-      if (tool.needs !== undefined) {
-        throw new ToolRefusedError(name, 'tool_needs_unresolved', 'needs credentials that this run was not given');
-      }
-      const signal = options?.signal ?? outer.signal;
-      return await tool.execute(args, {
-        toolCallId: `${outer.toolCallId}#inner-${++calls}`,
-        ...(outer.runId !== undefined && { runId: outer.runId }),
-        ...(signal !== undefined && { signal }),
-        hasArtifacts: false,
-      });
-    },
-  };
-}
-
-/** A tool that was not run, by name and code. */
-export class ToolRefusedError extends Error {
-  override readonly name = 'ToolRefusedError';
-  readonly code: string;
-  readonly tool: string;
-
-  constructor(tool: string, code: string, why: string) {
-    super(`the tool '${tool}' ${why}`);
-    this.tool = tool;
-    this.code = code;
-  }
-}
-
-/** A value as it may be shown in a refusal at definition: its type, and itself when it is short and plain. */
-export function describe(value: unknown): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return `an array of ${value.length}`;
-  if (typeof value === 'string') return value.length <= 40 ? JSON.stringify(value) : `a string of ${value.length}`;
-  if (typeof value === 'number' || typeof value === 'boolean' || value === undefined) return String(value);
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+function refused(tool: string, option: string, expected: string, got: unknown): TypeError {
+  return new TypeError(`tool '${tool}': \`${option}\` must be ${expected}, got ${describe(got)}`);
 }

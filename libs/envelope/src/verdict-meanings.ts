@@ -2,41 +2,47 @@
  * What the verdict words mean, generated and never restated: the decider's declared branches, and over them the labels
  * that this run's evidence carried. There is no way to pass meanings in.
  *
- * Invariants: a rule's label beats the default's where both name one branch; a blank label is no meaning; merging is
- * associative, and the first speaker of a branch keeps it.
+ * Invariants: a rule's label beats the default's where both name one branch; of two labels the earlier rule's stands,
+ * then the smaller text; a blank label is no meaning. So merging is associative, commutative and idempotent, and a map
+ * does not depend on which way the data went first.
  */
-import { cleanText } from './clean-text.ts';
-import { isPlainObject } from './coverage.ts';
+import { cleanText, defineKey } from './clean-text.ts';
 import type { Decision } from './decision.ts';
-import { isDecider } from './decision.ts';
+import { isDecider, isDecisionOf } from './decision.ts';
+import { isPlainObject } from './plain-object.ts';
+
+/** A label with the place of the rule that spoke it. */
+export type HeardLabel = readonly [rule: number, label: string];
 
 /** Labels heard in evidence, by branch. */
 export interface HeardLabels {
-  readonly rules: Readonly<Record<string, string>>;
-  readonly defaults: Readonly<Record<string, string>>;
+  readonly rules: Readonly<Record<string, HeardLabel>>;
+  readonly defaults: Readonly<Record<string, HeardLabel>>;
 }
 
 export const NOTHING_HEARD: HeardLabels = Object.freeze({ rules: {}, defaults: {} });
 
 /** Harvests the labels of the named decider's decisions. */
 export function hearLabels(decisions: readonly Decision[], decider: string): HeardLabels {
-  const rules: Record<string, string> = {};
-  const defaults: Record<string, string> = {};
+  const rules: Record<string, HeardLabel> = {};
+  const defaults: Record<string, HeardLabel> = {};
   for (const decision of decisions) {
-    if (decision.evidence === undefined || !isDecider(decision.decider, decider)) continue;
-    for (const rule of decision.evidence.rules) if (rule.label !== undefined) rules[rule.branch] ??= rule.label;
-    const { default: branch, default_label: label } = decision.evidence;
-    if (label !== undefined) defaults[branch] ??= label;
+    if (decision.evidence === undefined || !isDecisionOf(decision, decider)) continue;
+    const { rules: evaluated, default: branch, default_label: label } = decision.evidence;
+    for (const [index, rule] of evaluated.entries()) {
+      if (rule.label !== undefined) hear(rules, rule.branch, [index, rule.label]);
+    }
+    if (label !== undefined) hear(defaults, branch, [0, label]);
   }
   return { rules, defaults };
 }
 
-/** Merges what was heard; the left speaker keeps a branch. */
+/** Merges what was heard. */
 export function mergeHeard(left: HeardLabels, right: HeardLabels): HeardLabels {
-  return { rules: { ...right.rules, ...left.rules }, defaults: { ...right.defaults, ...left.defaults } };
+  return { rules: mergeLabels(left.rules, right.rules), defaults: mergeLabels(left.defaults, right.defaults) };
 }
 
-/** The meanings map, or undefined when nothing gave one. Keys come in a stable order: declared, then as sorted. */
+/** The meanings map, or undefined when nothing gave one. Keys come in a stable order: declared, defaults, rules. */
 export function verdictMeanings(
   structures: readonly unknown[],
   decider: string,
@@ -47,7 +53,7 @@ export function verdictMeanings(
     for (const branch of declaredBranches(structure, decider)) meanings.set(branch.id, branch.meaning);
   }
   for (const labels of [heard.defaults, heard.rules]) {
-    for (const branch of Object.keys(labels).sort()) meanings.set(branch, labels[branch] as string);
+    for (const branch of Object.keys(labels).sort()) meanings.set(branch, (labels[branch] as HeardLabel)[1]);
   }
   return meanings.size === 0 ? undefined : Object.fromEntries(meanings);
 }
@@ -64,7 +70,7 @@ export function declaredBranches(structure: unknown, decider: string): { id: str
       return;
     }
     if (!isPlainObject(node)) return;
-    if (node.type === 'decider' && typeof node.name === 'string' && isDecider(node.name, decider)) {
+    if (isDeclaredDecider(node, decider)) {
       for (const child of Array.isArray(node.children) ? node.children : []) {
         const branch = readBranch(child);
         if (branch !== undefined) found.push(branch);
@@ -76,11 +82,36 @@ export function declaredBranches(structure: unknown, decider: string): { id: str
   return found;
 }
 
+function isDeclaredDecider(node: Record<string, unknown>, decider: string): boolean {
+  return (
+    node.type === 'decider' &&
+    [node.name, node.id].some((spelling) => typeof spelling === 'string' && isDecider(spelling, decider))
+  );
+}
+
 function readBranch(node: unknown): { id: string; meaning: string } | undefined {
   if (!isPlainObject(node) || typeof node.id !== 'string') return undefined;
   const texts = [node.description, node.name].filter((text) => typeof text === 'string' && text.trim() !== '');
   const meaning = texts[0];
   return meaning === undefined ? undefined : { id: lastSegment(node.id), meaning: cleanText(String(meaning)) };
+}
+
+function hear(labels: Record<string, HeardLabel>, branch: string, label: HeardLabel): void {
+  const known = Object.hasOwn(labels, branch) ? labels[branch] : undefined;
+  if (known === undefined || comesBefore(label, known)) defineKey(labels, branch, label);
+}
+
+function mergeLabels(
+  left: Readonly<Record<string, HeardLabel>>,
+  right: Readonly<Record<string, HeardLabel>>,
+): Record<string, HeardLabel> {
+  const merged = { ...left };
+  for (const [branch, label] of Object.entries(right)) hear(merged, branch, label);
+  return merged;
+}
+
+function comesBefore(left: HeardLabel, right: HeardLabel): boolean {
+  return left[0] !== right[0] ? left[0] < right[0] : left[1] < right[1];
 }
 
 function lastSegment(id: string): string {

@@ -4,6 +4,7 @@
  * Invariants: a failed mint costs the ticket, never the answer; a recording over its limit is refused, never cut; with
  * the recording off there is not one extra snapshot, measurement or store call, and no recording key.
  */
+import { cleanLine } from './clean-text.ts';
 import { errorIdentity } from './error-identity.ts';
 import type { RunbookRecordingOptions, RunbookWalkOptions } from './runbook.ts';
 import type { ArtifactSink, MintInput } from './tool.ts';
@@ -14,6 +15,8 @@ export const RECORDING_ARTIFACT_KIND = 'recording/run';
 /** The largest recording that is filed when the runbook does not say, in bytes of JSON. */
 export const DEFAULT_RECORDING_MAX_BYTES = 5_000_000;
 const MEDIA_TYPE = 'application/json';
+const ONLY_THE_TICKET = 'A failed store costs the ticket, never the answer.';
+const MAX_STORE_MESSAGE = 160;
 
 /** The spine's walk entry. Keys that do not apply are absent. */
 export interface WalkDescriptor {
@@ -80,12 +83,14 @@ export async function mintWalk(
     ...counters,
     note: `${why} The counters speak of the walk as it was recorded.`,
   });
-  if (sink === undefined) return describeGap('There is no ticket: this run was given no artifact store.');
+  if (walk.shown === 0)
+    return describeGap('There is no ticket: the run recorded no steps, so there is no walk to file.');
+  if (sink === undefined) return describeGap('No artifact store was given to this run, so there is no ticket.');
   try {
     const { ref } = await sink.put(chartWalkPutInput(walk.rows, facts));
     return { ref, kind: CHART_WALK_ARTIFACT_KIND, ...counters, note: walkNote(walk) };
   } catch (error) {
-    return describeGap(`There is no ticket: the walk could not be stored (${errorIdentity(error)}).`);
+    return describeGap(`There is no ticket: the walk could not be stored (${storeError(error)}). ${ONLY_THE_TICKET}`);
   }
 }
 
@@ -98,19 +103,22 @@ export async function mintRecording(
 ): Promise<RecordingDescriptor | undefined> {
   const options = recordingOptions(walk);
   if (options === undefined) return undefined;
-  if (sink === undefined) return { recording_note: 'No recording: this run was given no artifact store.' };
+  if (sink === undefined)
+    return { recording_note: 'No artifact store was given to this run, so there is no recording.' };
   let input: MintInput;
   try {
     input = recordingPutInput(record(), { ...facts, ...(options.label !== undefined && { label: options.label }) });
   } catch (error) {
-    return { recording_note: `No recording: its snapshot cannot be carried by JSON (${errorIdentity(error)}).` };
+    return {
+      recording_note: `There is no recording: JSON cannot carry its snapshot (${errorIdentity(error)}). ${ONLY_THE_TICKET}`,
+    };
   }
   const bytes = new TextEncoder().encode(input.data).byteLength;
   const maxBytes = options.maxBytes ?? DEFAULT_RECORDING_MAX_BYTES;
   if (bytes > maxBytes) {
     return {
       recording_bytes: bytes,
-      recording_note: `No recording: it measures ${bytes} bytes, over the limit of ${maxBytes}. Half a recording draws a picture that nobody can check, so it is refused whole; walk.recording.maxBytes raises the limit.`,
+      recording_note: `The recording was NOT filed: it measures ${bytes} bytes, over the limit of ${maxBytes}. Half a recording draws a picture that nobody can check, so it is refused whole; walk.recording.maxBytes raises the limit.`,
     };
   }
   try {
@@ -125,7 +133,7 @@ export async function mintRecording(
   } catch (error) {
     return {
       recording_bytes: bytes,
-      recording_note: `No recording: it could not be stored (${errorIdentity(error)}).`,
+      recording_note: `The recording could not be stored (${storeError(error)}). ${ONLY_THE_TICKET}`,
     };
   }
 }
@@ -141,8 +149,14 @@ function walkNote(walk: ProjectedWalk): string {
   const held =
     "The chart's own walk, one row for each step. `condition` rows carry the rule that matched, the values it compared and the branch it chose.";
   if (walk.complete) return held;
-  const kept = `It is over its cap: single reads and writes were left out, and ${walk.shown} of ${walk.total} rows are held.`;
+  const kept = `This is its CONTROL-FLOW projection, because it was over its cap: single reads and writes were left out, and ${walk.shown} of ${walk.total} rows are held.`;
   return `${held} ${kept}`;
+}
+
+/** A store's error: its name and code, and its message, which speaks of the store and is cut short. */
+function storeError(error: unknown): string {
+  const text = error instanceof Error ? cleanLine(error.message, MAX_STORE_MESSAGE) : '';
+  return text === '' ? errorIdentity(error) : `${errorIdentity(error)}: ${text}`;
 }
 
 function putInput(kind: string, payload: unknown, label: string, facts: MintFacts): MintInput {

@@ -12,7 +12,7 @@ import { cleanText } from './clean-text.ts';
 /** How many rows a walk artifact holds when the runbook does not say. */
 export const DEFAULT_WALK_CAP = 500;
 
-/** One row; a column that does not apply is null. */
+/** One row; a column that does not apply is null. `step` is the row's place in the walk it is part of, from 0. */
 export interface WalkRow {
   readonly step: number | null;
   readonly type: string;
@@ -49,9 +49,8 @@ export interface WalkCounts {
  * @param cap the most rows that may be shown; a whole number of at least 1
  */
 export function projectWalk(entries: readonly (CombinedNarrativeEntry | WalkRow)[], cap: number): ProjectedWalk {
-  const rows = entries.map(toWalkRow);
-  const counts = countWalk(rows);
-  return projectRows(rows, counts, cap);
+  const rows = toWalkRows(entries);
+  return projectRows(rows, countWalk(rows), cap);
 }
 
 /**
@@ -62,7 +61,7 @@ export function projectRows(rows: readonly WalkRow[], counts: WalkCounts, cap: n
   const full = counts.rows <= cap;
   const kept = full ? rows : rows.filter(isControlFlow).slice(0, cap);
   return {
-    rows: kept,
+    rows: kept.map((row, step) => (row.step === step ? row : { ...row, step })),
     projection: full ? 'full' : 'control-flow',
     shown: kept.length,
     total: counts.rows,
@@ -73,11 +72,28 @@ export function projectRows(rows: readonly WalkRow[], counts: WalkCounts, cap: n
 
 /** Counts a walk. */
 export function countWalk(rows: readonly WalkRow[]): WalkCounts {
+  return countRows(rows, (row) => row.runtime_stage_id ?? undefined);
+}
+
+/** Counts a walk while its ids are still short: in front of their place in a larger run. */
+export function countEntries(entries: readonly CombinedNarrativeEntry[]): WalkCounts {
+  return countRows(entries, (entry) => entry.runtimeStageId);
+}
+
+function countRows<Row extends { readonly type: string }>(
+  rows: readonly Row[],
+  stepOf: (row: Row) => string | undefined,
+): WalkCounts {
   const steps = new Set<string>();
   let controlRows = 0;
+  let last: string | undefined;
   for (const row of rows) {
     if (isControlFlow(row)) controlRows++;
-    if (row.runtime_stage_id !== null) steps.add(row.runtime_stage_id);
+    const step = stepOf(row);
+    // The rows of one step mostly come together.
+    if (step === undefined || step === last) continue;
+    steps.add(step);
+    last = step;
   }
   return { rows: rows.length, controlRows, steps: steps.size };
 }
@@ -93,31 +109,51 @@ export function addWalkCounts(left: WalkCounts, right: WalkCounts): WalkCounts {
 export const NO_WALK: WalkCounts = Object.freeze({ rows: 0, controlRows: 0, steps: 0 });
 
 /** Whether a row stays when the walk is over its cap: everything but single reads and writes. */
-export function isControlFlow(row: WalkRow): boolean {
+export function isControlFlow(row: { readonly type: string }): boolean {
   return row.type !== 'step';
 }
 
-/** One narrative entry as a row. A row passes through, so that projecting twice is projecting once. */
-export function toWalkRow(entry: CombinedNarrativeEntry | WalkRow): WalkRow {
-  if ('stage_id' in entry) return entry;
-  return {
-    step: entry.stepNumber ?? null,
-    type: entry.type,
-    depth: entry.depth,
-    stage: entry.stageName === undefined ? null : cleanText(entry.stageName),
-    stage_id: entry.stageId ?? null,
-    runtime_stage_id: entry.runtimeStageId ?? null,
-    subflow: entry.subflowId ?? null,
-    text: cleanText(entry.text),
-  };
+/**
+ * Narrative entries as rows, numbered from 0. What is a row already passes through, so that projecting twice is
+ * projecting once.
+ *
+ * @param prefix put in front of the ids: the place of a subject's own chart inside a run's walk
+ */
+export function toWalkRows(entries: readonly (CombinedNarrativeEntry | WalkRow)[], prefix?: string): WalkRow[] {
+  let last: { readonly entry: CombinedNarrativeEntry; readonly row: WalkRow } | undefined;
+  return entries.map((entry, step) => {
+    if ('stage_id' in entry) return entry;
+    // The rows of one stage mostly come together: its names are made once.
+    const names = last !== undefined && isSamePlace(last.entry, entry) ? last.row : undefined;
+    const row: WalkRow = {
+      step,
+      type: entry.type,
+      depth: entry.depth,
+      stage: names === undefined ? cleanName(entry.stageName) : names.stage,
+      stage_id: names === undefined ? placed(entry.stageId, prefix) : names.stage_id,
+      runtime_stage_id: names === undefined ? placed(entry.runtimeStageId, prefix) : names.runtime_stage_id,
+      subflow: names === undefined ? (placed(entry.subflowId, prefix) ?? prefix ?? null) : names.subflow,
+      text: cleanText(entry.text),
+    };
+    last = { entry, row };
+    return row;
+  });
 }
 
-/** The rows of one subject's own chart inside a run's walk: their ids get the subject's ordinal in front. */
-export function prefixWalk(rows: readonly WalkRow[], prefix: string): WalkRow[] {
-  return rows.map((row) => ({
-    ...row,
-    stage_id: row.stage_id === null ? null : `${prefix}/${row.stage_id}`,
-    runtime_stage_id: row.runtime_stage_id === null ? null : `${prefix}/${row.runtime_stage_id}`,
-    subflow: row.subflow === null ? prefix : `${prefix}/${row.subflow}`,
-  }));
+function isSamePlace(left: CombinedNarrativeEntry, right: CombinedNarrativeEntry): boolean {
+  return (
+    left.stageName === right.stageName &&
+    left.runtimeStageId === right.runtimeStageId &&
+    left.stageId === right.stageId &&
+    left.subflowId === right.subflowId
+  );
+}
+
+function cleanName(name: string | undefined): string | null {
+  return name === undefined ? null : cleanText(name);
+}
+
+function placed(id: string | undefined, prefix: string | undefined): string | null {
+  if (id === undefined) return null;
+  return prefix === undefined ? id : `${prefix}/${id}`;
 }

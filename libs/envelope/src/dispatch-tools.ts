@@ -1,0 +1,143 @@
+/**
+ * The dispatch behind a procedure's tool calls.
+ *
+ * Invariants (contract "Tools a procedure calls"): inner calls run without artifacts and with a call id derived from the
+ * outer one; they go one level deep; a tool that needs a human refuses by name; declared needs are resolved without one,
+ * for the call's target where the tool says so, or the call fails closed with the name of what is missing. Nothing that
+ * was resolved leaves the call: an error of a tool that held a credential is told by its name and code.
+ */
+import { absenceSignalOf } from './absence.ts';
+import type { Credential, CredentialNeed, ResolveCredential } from './credential.ts';
+import { nameNeed, needsOf } from './credential.ts';
+import { errorIdentity } from './error-identity.ts';
+import type { Tool, ToolContext } from './tool.ts';
+import type { ToolDispatch, ToolDispatchCallOptions } from './tool-dispatch.ts';
+
+/** The outer call that inner calls belong to. */
+export interface OuterCall {
+  readonly toolCallId: string;
+  readonly runId?: string;
+  readonly signal?: AbortSignal;
+  /** Resolves declared needs; without it every tool that needs a credential is refused. */
+  readonly resolveCredential?: ResolveCredential;
+}
+
+/** A tool that was not run, by name and code. */
+export class ToolRefusedError extends Error {
+  override readonly name = 'ToolRefusedError';
+  readonly code: string;
+  readonly tool: string;
+
+  constructor(tool: string, code: string, why: string) {
+    super(`the tool '${tool}' ${why}`);
+    this.tool = tool;
+    this.code = code;
+  }
+}
+
+/** A tool that failed while it held a credential: what it threw could carry the value, so its name and code stand here. */
+export class ToolFailedError extends Error {
+  override readonly name = 'ToolFailedError';
+  readonly code = 'tool_failed';
+  readonly tool: string;
+
+  constructor(tool: string, identity: string) {
+    super(`the tool '${tool}' failed: ${identity}`);
+    this.tool = tool;
+  }
+}
+
+/** A dispatch over registered tools for one outer call. Inner calls are numbered from 1 in the order they are made. */
+export function dispatchTools(tools: readonly Tool[], outer: OuterCall): ToolDispatch {
+  const byName = new Map(tools.map((tool) => [tool.name, tool]));
+  let calls = 0;
+  return {
+    has: (name) => byName.has(name),
+    async call(name, args = {}, options = {}) {
+      const tool = byName.get(name);
+      if (tool === undefined) throw new ToolRefusedError(name, 'tool_unknown', 'is not registered');
+      refuseAsking(tool);
+      const toolCallId = `${outer.toolCallId}#inner-${++calls}`;
+      const signal = options.signal ?? outer.signal;
+      const { target } = options;
+      const credentials = await resolveNeeds(tool, outer.resolveCredential, { target, signal });
+      const context: ToolContext = {
+        toolCallId,
+        ...(outer.runId !== undefined && { runId: outer.runId }),
+        ...(signal !== undefined && { signal }),
+        ...(target !== undefined && { target }),
+        ...credentials,
+        hasArtifacts: false,
+      };
+      if (credentials === undefined) return await tool.execute(args as Record<string, unknown>, context);
+      try {
+        return await tool.execute(args as Record<string, unknown>, context);
+      } catch (error) {
+        // Ours say nothing that they should not, and an abort has to be known as one.
+        if (absenceSignalOf(error) !== undefined || (signal?.aborted && error === signal.reason)) throw error;
+        throw new ToolFailedError(name, errorIdentity(error));
+      }
+    },
+  };
+}
+
+function refuseAsking(tool: Tool): void {
+  const { name } = tool;
+  if (tool.checkIn !== undefined) {
+    throw new ToolRefusedError(name, 'tool_needs_human', 'asks a person before it acts, which an inner call cannot');
+  }
+  const consent = needsOf(tool.needs).find((need) => need.mode === 'user');
+  if (consent !== undefined) {
+    throw new ToolRefusedError(
+      name,
+      'tool_needs_human',
+      `needs ${nameNeed(consent)} with a person's consent, which an inner call cannot ask for`,
+    );
+  }
+  if (tool.wants !== undefined) {
+    throw new ToolRefusedError(
+      name,
+      'tool_wants_artifacts',
+      'wants artifacts as arguments, which an inner call has none of',
+    );
+  }
+}
+
+async function resolveNeeds(
+  tool: Tool,
+  resolve: ResolveCredential | undefined,
+  call: Pick<ToolDispatchCallOptions, 'target' | 'signal'>,
+): Promise<Pick<ToolContext, 'credentials' | 'credential'> | undefined> {
+  const needs = needsOf(tool.needs);
+  if (needs.length === 0) return undefined;
+  const resolved: [string, Credential][] = [];
+  for (const need of needs) resolved.push([need.credential, await resolveNeed(tool.name, need, resolve, call)]);
+  const [first] = resolved;
+  return {
+    credentials: Object.freeze(Object.fromEntries(resolved)),
+    ...(resolved.length === 1 && first !== undefined && { credential: first[1] }),
+  };
+}
+
+async function resolveNeed(
+  tool: string,
+  need: CredentialNeed,
+  resolve: ResolveCredential | undefined,
+  call: Pick<ToolDispatchCallOptions, 'target' | 'signal'>,
+): Promise<Credential> {
+  const missing = (why: string) =>
+    new ToolRefusedError(tool, 'tool_needs_unresolved', `needs ${nameNeed(need)}, ${why}`);
+  if (resolve === undefined) throw missing('but this run resolves none');
+  if (need.perTarget === true && call.target === undefined) {
+    throw missing('which differs by target, and the call names no target');
+  }
+  const forTarget = call.target === undefined ? '' : ` for the target '${call.target}'`;
+  let credential: Credential | undefined;
+  try {
+    credential = await resolve(need, { tool, ...call });
+  } catch (error) {
+    throw missing(`which could not be resolved${forTarget}: ${errorIdentity(error)}`);
+  }
+  if (credential === undefined) throw missing(`which is not there${forTarget}`);
+  return credential;
+}

@@ -1,0 +1,209 @@
+import { decide, flowChart, type RedactionPolicy } from 'footprintjs';
+import { describe, expect, test } from 'vitest';
+import { evidenceLines, type RunbookEnvelope, runbookAsTool, runProcedure } from '../src/index.ts';
+import { MemorySink } from './memory-sink.ts';
+import { CALL, type State } from './procedures.ts';
+
+const SECRET = 'S3CR3T';
+
+/** A chart that puts the secret in every place that a chart can put it. */
+function leaky() {
+  const branch = (n: number) =>
+    flowChart<State>(
+      `Read ${n}`,
+      (scope) => {
+        Object.assign(scope, { token: `${SECRET}-branch`, nested: { token: `${SECRET}-nested` }, ok: true });
+        if (n === 1) throw new Error(`${SECRET}-error`);
+      },
+      `read-${n}`,
+    )
+      .addDeciderFunction(
+        'Posture',
+        (scope: State) =>
+          decide(
+            scope,
+            [
+              { when: { token: { eq: `${SECRET}-threshold` } }, then: 'bad', label: 'known token' },
+              { when: { token: { ne: `${SECRET}-other` }, ok: { eq: true } }, then: 'fine', label: 'another token' },
+            ],
+            'bad',
+          ),
+        'posture',
+      )
+      .addFunctionBranch('fine', 'Fine', () => undefined)
+      .addFunctionBranch('bad', 'Bad', () => undefined)
+      .end()
+      .build();
+  return flowChart<State>(
+    'leaky',
+    (scope) => {
+      Object.assign(scope, {
+        token: `${SECRET}-root`,
+        items: [0, 1, 2],
+        deep: { list: [{ token: `${SECRET}-list` }], user: { ssn: `${SECRET}-ssn`, home: { zip: `${SECRET}-zip` } } },
+      });
+      const tell = scope as unknown as Record<
+        '$emit' | '$debug' | '$metric' | '$eval',
+        (name: string, value: unknown) => void
+      >;
+      tell.$emit('seen', { token: `${SECRET}-emit` });
+      tell.$debug('note', { token: `${SECRET}-debug` });
+      tell.$metric('size', { token: `${SECRET}-metric` });
+      tell.$eval('score', { token: `${SECRET}-eval` });
+    },
+    'start',
+  )
+    .addParallelForEach<number>('Each', 'each', {
+      items: (scope: State) => scope.items as number[],
+      branch: (n) => branch(n),
+      maxBranches: 5,
+      into: 'results',
+    })
+    .addFunction(
+      'Collect',
+      (scope: State) => {
+        const results = scope.results as ({ token?: string } | undefined)[];
+        scope.verdicts = results.map((result, index) => ({
+          subject: `s-${index}`,
+          verdict: 'fine',
+          token: result?.token ?? null,
+        }));
+        scope.report = {
+          user: { ssn: `${SECRET}-ssn2`, name: 'kept' },
+          token: `${SECRET}-report`,
+          list: [{ token: `${SECRET}-r` }],
+        };
+      },
+      'collect',
+    )
+    .build();
+}
+
+const policy: RedactionPolicy = { keys: ['token'], fields: { user: ['ssn', 'home.zip'] } };
+
+async function run(redact?: RedactionPolicy) {
+  const sink = new MemorySink();
+  const tool = runbookAsTool({
+    name: 'leaky',
+    description: 'd',
+    resultKind: 'verdict/leaky',
+    verdicts: { decider: 'Posture' },
+    walk: { recording: true },
+    ...(redact !== undefined && { redact }),
+    procedure: leaky,
+  });
+  const envelope = (await tool.execute({}, { ...CALL, artifacts: sink })) as RunbookEnvelope;
+  const parcel = (kind: string) => sink.puts.find((put) => put.kind === kind)?.data ?? '';
+  return { envelope, walk: parcel('recording/chart-walk'), recording: parcel('recording/run') };
+}
+
+describe('one policy means the same everywhere', () => {
+  test('in state, rows, table, walk and recording no redacted value is left, at any depth', async () => {
+    const { envelope, walk, recording } = await run(policy);
+    for (const text of [JSON.stringify(envelope), walk, recording]) expect(text).not.toContain(SECRET);
+    expect(envelope.result.verdicts?.[0]).toEqual({ subject: 's-0', verdict: 'fine', token: 'REDACTED' });
+    expect(envelope.result.table).toContain('| s-0 | fine | REDACTED |');
+    expect(envelope.result).toMatchObject({
+      user: { ssn: 'REDACTED', name: 'kept' },
+      token: 'REDACTED',
+      list: [{ token: 'REDACTED' }],
+    });
+  });
+
+  test('a redacted key stays, so that a reader sees that there was a value', async () => {
+    const { recording } = await run(policy);
+    const { sharedState } = (JSON.parse(recording) as { snapshot: { sharedState: State } }).snapshot;
+    expect(sharedState).toMatchObject({
+      token: 'REDACTED',
+      items: [0, 1, 2],
+      deep: { list: [{ token: 'REDACTED' }], user: { ssn: 'REDACTED', home: { zip: 'REDACTED' } } },
+      results: [{ token: 'REDACTED', nested: { token: 'REDACTED' }, ok: true }, null, { token: 'REDACTED' }],
+    });
+  });
+
+  test('what a viewer needs of a recording stays whole: the tree, the commits, the subflows', async () => {
+    const { recording } = await run(policy);
+    const { snapshot } = JSON.parse(recording) as {
+      snapshot: {
+        executionTree: { id: string; next: { next: { id: string } } };
+        commitLog: { stageId: string; trace: unknown }[];
+        subflowResults: Record<string, { treeContext: { stageContexts: { name: string; errors: object } } }>;
+      };
+    };
+    expect([snapshot.executionTree.id, snapshot.executionTree.next.next.id]).toEqual(['start', 'collect']);
+    expect(snapshot.commitLog[0]).toMatchObject({ stageId: 'start', redactedPaths: ['token'] });
+    expect(snapshot.commitLog[0]?.trace).toContainEqual({ path: 'items', verb: 'set' });
+    expect(snapshot.executionTree).toMatchObject({
+      stageWrites: { items: [0, 1, 2], token: 'REDACTED' },
+      next: { next: { stageReads: { results: expect.any(Array) } } },
+    });
+    const failed = snapshot.subflowResults['each~1']?.treeContext.stageContexts;
+    expect(failed).toMatchObject({ name: 'each~1/Read 1', errors: { stageExecutionError: 'the stage failed' } });
+  });
+
+  test('patterns redact as names do, with every match of a global pattern', async () => {
+    const { envelope, walk, recording } = await run({ patterns: [/^tok/g, /^(ssn|zip)$/] });
+    for (const text of [JSON.stringify(envelope), walk, recording]) expect(text).not.toContain(SECRET);
+  });
+
+  test('thresholds and actual values of a redacted key are hidden in sentence and data; other keys show theirs', async () => {
+    const { walk } = await run(policy);
+    const texts = (JSON.parse(walk) as { type: string; text: string }[]).filter(({ type }) => type === 'condition');
+    expect(texts[0]?.text).toBe(
+      'Rule 2 "another token" matched: token REDACTED ne "REDACTED" and ok true eq true; chose fine.',
+    );
+    const outcome = await runProcedure(
+      { name: 'leaky', resultKind: 'verdict/x', verdicts: { decider: 'Posture' }, redact: policy, procedure: single },
+      {},
+      CALL,
+    );
+    const [evidence] = outcome.evidence;
+    expect(evidence === undefined ? [] : evidenceLines(evidence)).toEqual([
+      {
+        rule: 1,
+        branch: 'fine',
+        decided: true,
+        key: 'token',
+        operator: 'ne',
+        threshold: 'REDACTED',
+        actual: 'REDACTED',
+        matched: true,
+      },
+      {
+        rule: 1,
+        branch: 'fine',
+        decided: true,
+        key: 'ok',
+        operator: 'eq',
+        threshold: true,
+        actual: 'true',
+        matched: true,
+      },
+    ]);
+  });
+
+  test('without a policy values are shown, but error texts and emitted payloads are in no walk and no recording', async () => {
+    const { walk, recording } = await run();
+    expect(recording).toContain(`${SECRET}-root`);
+    for (const text of [walk, recording]) {
+      expect(text).not.toContain(`${SECRET}-error`);
+      expect(text).not.toContain(`${SECRET}-emit`);
+    }
+    expect(walk).toContain('The stage failed: Error.');
+    expect(walk).toContain('Emitted seen.');
+  });
+});
+
+function single() {
+  return flowChart<State>('single', (scope) => void Object.assign(scope, { token: SECRET, ok: true }), 'read')
+    .addDeciderFunction(
+      'Posture',
+      (scope: State) =>
+        decide(scope, [{ when: { token: { ne: `${SECRET}-other` }, ok: { eq: true } }, then: 'fine' }], 'bad'),
+      'posture',
+    )
+    .addFunctionBranch('fine', 'Fine', (scope: State) => void Object.assign(scope, { verdicts: [{ verdict: 'fine' }] }))
+    .addFunctionBranch('bad', 'Bad', () => undefined)
+    .end()
+    .build();
+}
