@@ -7,22 +7,14 @@
  * - where several subjects were under way, each is tried alone on a thread of its own, so that no innocent is blamed;
  * - a thread of computing charts takes one turn at a time; turns of waiting charts share one.
  */
-import { Worker } from 'node:worker_threads';
 import { mergeTotals, NO_TOTALS } from '@muster/envelope';
-import type { Logger } from '@muster/host';
-import type { StopReason } from '@muster/results';
 import type { ChartRunner, Turn, TurnCover } from './chart-runner.ts';
-import type { FromThread, ThreadData, ToThread, TurnBatch, TurnResult } from './turn-messages.ts';
+import { ChartThread, type ChartThreadOptions, type Death } from './chart-thread-handle.ts';
+import type { TurnResult } from './turn-messages.ts';
 
-export interface ChartThreadsOptions {
+export interface ChartThreadsOptions extends ChartThreadOptions {
   readonly count: number;
-  readonly heapMb: number;
-  readonly data: Omit<ThreadData, 'beat'>;
-  readonly log: Logger;
 }
-
-/** How a thread ended without being asked to. */
-type Death = 'timeout' | 'out_of_memory' | 'process_exit' | 'uncaught_error';
 
 const DEATHS: Readonly<Record<Death, string>> = {
   timeout: 'it kept its thread busy without an end, and was stopped',
@@ -30,10 +22,6 @@ const DEATHS: Readonly<Record<Death, string>> = {
   process_exit: 'it ended its thread',
   uncaught_error: 'an error that nobody awaited ended its thread',
 };
-
-const WAITING_TURNS_A_THREAD = 4;
-const WATCH_MS = 500;
-const GRACE_MS = 1000;
 
 export class ChartThreads implements ChartRunner {
   readonly #options: ChartThreadsOptions;
@@ -139,153 +127,6 @@ export class ChartThreads implements ChartRunner {
   }
 }
 
-type TurnEnd =
-  | { readonly kind: 'ended' }
-  /** `begun` are the subjects of the turn that were under way, by their place in it. */
-  | { readonly kind: 'died'; readonly death: Death; readonly begun: readonly number[] };
-
-interface ActiveTurn {
-  readonly onBatch: (cover: TurnCover) => void;
-  readonly finish: (end: TurnEnd) => void;
-  readonly crumbs: Uint8Array;
-  readonly subjectTimeoutMs: number;
-}
-
-class ChartThread {
-  /** Turns that were given to it. */
-  held = 0;
-  /** Whether those turns wait. */
-  waits = false;
-  readonly ready: Promise<ReadonlyMap<string, string>>;
-  readonly #worker: Worker;
-  readonly #log: Logger;
-  readonly #beat = new Int32Array(new SharedArrayBuffer(4));
-  readonly #active = new Map<number, ActiveTurn>();
-  readonly #watch: NodeJS.Timeout;
-  #turns = 0;
-  #dead: Death | undefined;
-  #seenBeat = 0;
-  #seenAt = performance.now();
-
-  constructor(options: ChartThreadsOptions) {
-    this.#log = options.log;
-    const data: ThreadData = { ...options.data, beat: this.#beat.buffer };
-    this.#worker = new Worker(new URL('./chart-thread.ts', import.meta.url), {
-      workerData: data,
-      resourceLimits: { maxOldGenerationSizeMb: options.heapMb },
-      stdout: true,
-      stderr: true,
-    });
-    // What a chart prints is a payload: it goes nowhere.
-    this.#worker.stdout.resume();
-    this.#worker.stderr.resume();
-    this.ready = new Promise((resolve, reject) => {
-      this.#worker.on('message', (message: FromThread) => {
-        if (message.type === 'ready') resolve(new Map(message.definitions));
-        else this.#receive(message);
-      });
-      this.#worker.on('error', (error: NodeJS.ErrnoException) => {
-        reject(error);
-        this.#die(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'out_of_memory' : 'uncaught_error');
-      });
-      this.#worker.on('exit', () => {
-        reject(new Error('a chart thread ended before it was ready'));
-        this.#die('process_exit');
-      });
-    });
-    this.#watch = setInterval(() => this.#look(), WATCH_MS);
-    this.#watch.unref();
-  }
-
-  hasRoomFor(turn: Turn): boolean {
-    if (this.#dead !== undefined) return false;
-    return this.held === 0 || (turn.waits && this.waits && this.held < WAITING_TURNS_A_THREAD);
-  }
-
-  run(turn: Turn, onBatch: (cover: TurnCover) => void): Promise<TurnEnd> {
-    const number = ++this.#turns;
-    const crumbs = new Uint8Array(new SharedArrayBuffer(turn.subjects.length));
-    return new Promise((resolve) => {
-      const stop = () => this.#post({ type: 'stop', turn: number, ...reasonOf(turn) });
-      const finish = (end: TurnEnd) => {
-        this.#active.delete(number);
-        for (const signal of [turn.stop.signal, turn.stopping]) signal.removeEventListener('abort', stop);
-        resolve(end);
-      };
-      if (this.#dead !== undefined) return finish({ kind: 'died', death: this.#dead, begun: [] });
-      this.#active.set(number, { onBatch, finish, crumbs, subjectTimeoutMs: turn.subjectTimeoutMs });
-      for (const signal of [turn.stop.signal, turn.stopping]) signal.addEventListener('abort', stop);
-      const subjects = new TextEncoder().encode(JSON.stringify(turn.subjects));
-      const { definitionDigest, runId, input, now, sliceMs } = turn;
-      const known = turn.stop.reason();
-      this.#seenAt = performance.now();
-      this.#post(
-        {
-          type: 'turn',
-          request: {
-            turn: number,
-            definitionDigest,
-            runId,
-            input,
-            now,
-            sliceMs,
-            subjects,
-            crumbs: crumbs.buffer,
-            ...(known !== undefined && { stop: known }),
-          },
-        },
-        [subjects.buffer],
-      );
-      if (turn.stop.signal.aborted || turn.stopping.aborted) stop();
-    });
-  }
-
-  async terminate(): Promise<void> {
-    clearInterval(this.#watch);
-    await this.#worker.terminate();
-  }
-
-  #post(message: ToThread, transfer: ArrayBuffer[] = []): void {
-    this.#worker.postMessage(message, transfer);
-  }
-
-  #receive(message: Exclude<FromThread, { type: 'ready' }>): void {
-    const active = this.#active.get(message.turn);
-    if (active === undefined) return;
-    if (message.type === 'end') active.finish({ kind: 'ended' });
-    else active.onBatch(JSON.parse(new TextDecoder().decode(message.bytes)) as TurnBatch);
-  }
-
-  /** A loop that never yields is seen by a heart that does not beat. */
-  #look(): void {
-    const beat = Atomics.load(this.#beat, 0);
-    const now = performance.now();
-    if (beat !== this.#seenBeat || this.#active.size === 0) {
-      this.#seenBeat = beat;
-      this.#seenAt = now;
-      return;
-    }
-    const patience = Math.max(...[...this.#active.values()].map((active) => active.subjectTimeoutMs)) + GRACE_MS;
-    if (now - this.#seenAt > patience) this.#die('timeout');
-  }
-
-  #die(death: Death): void {
-    if (this.#dead !== undefined) return;
-    this.#dead = death;
-    if (this.#active.size > 0) this.#log.warn({ death }, 'a chart thread ended');
-    void this.#worker.terminate();
-    for (const { finish, crumbs } of [...this.#active.values()]) {
-      const begun = [...crumbs.keys()].filter((index) => crumbs[index] === 1);
-      finish({ kind: 'died', death, begun });
-    }
-  }
-}
-
 function setAside(death: Death): TurnResult {
   return { outcome: 'not_checked', reasonCode: death, reason: DEATHS[death], columns: '{}' };
-}
-
-function reasonOf(turn: Turn): { reason?: StopReason } {
-  const reason = turn.stop.reason();
-  return reason === undefined ? {} : { reason };
 }
