@@ -30,7 +30,11 @@ import { probeDispatch } from './tool-dispatch.ts';
 import { DECLINED_VERDICT } from './verdict-rows.ts';
 
 /** The limits of a run with every default filled in. */
-export type ResolvedLimits = Required<RunLimits>;
+export type ResolvedLimits = Required<Omit<RunLimits, OptionalLimit>> & Pick<RunLimits, OptionalLimit>;
+
+/** Limits that are off when they are left out. */
+type OptionalLimit = 'deadlineMs' | 'errorBudget';
+const OPTIONAL_LIMITS: readonly OptionalLimit[] = ['deadlineMs', 'errorBudget'];
 
 export const DEFAULT_LIMITS: ResolvedLimits = Object.freeze({
   chunkSize: 500,
@@ -144,13 +148,21 @@ function checkStandings(declaration: RunbookDeclaration<never>, fail: Refusal): 
   }
 }
 
+function checkPercent(value: string, fail: Refusal): void {
+  const share = /^(\d{1,3}(?:\.\d+)?)%$/.exec(value);
+  if (share === null || Number(share[1]) <= 0 || Number(share[1]) > 100) {
+    throw fail('limits.errorBudget', "a whole number of at least 1, or a share like '5%'", value);
+  }
+}
+
 function checkLimits(limits: unknown, fail: Refusal): ResolvedLimits {
   if (limits === undefined) return DEFAULT_LIMITS;
   if (!isPlainObject(limits)) throw fail('limits', 'an object', limits);
+  const known = [...Object.keys(DEFAULT_LIMITS), ...OPTIONAL_LIMITS];
   for (const [limit, value] of Object.entries(limits)) {
-    if (!Object.hasOwn(DEFAULT_LIMITS, limit))
-      throw fail(`limits.${limit}`, `one of ${Object.keys(DEFAULT_LIMITS).join(', ')}`, value);
-    checkWhole(value, `limits.${limit}`, fail);
+    if (!known.includes(limit)) throw fail(`limits.${limit}`, `one of ${known.join(', ')}`, value);
+    if (limit === 'errorBudget' && typeof value === 'string') checkPercent(value, fail);
+    else checkWhole(value, `limits.${limit}`, fail);
   }
   return Object.freeze({ ...DEFAULT_LIMITS, ...(limits as RunLimits) });
 }

@@ -116,6 +116,13 @@ export interface RunLimits {
   readonly maxSubjects?: number;
   /** The bounded form's whole run, and the plan and collect charts. Default 900,000. */
   readonly chartTimeoutMs?: number;
+  /** From acceptance on: what is not assessed by then is `not_checked: deadline`. No deadline when left out. */
+  readonly deadlineMs?: number;
+  /**
+   * Subjects that may fail (throw, time out, die) before the sweep is stopped: a number, or a share like `'5%'` of the
+   * subjects settled so far. No budget when left out.
+   */
+  readonly errorBudget?: number | `${number}%`;
 }
 
 interface RunbookCommon {

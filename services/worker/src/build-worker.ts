@@ -11,6 +11,7 @@ import { jobHandler } from './jobs/handle-job.ts';
 import { artifactSweeper } from './maintenance/artifact-sweeper.ts';
 import { DISPATCHER, dispatcher, reconciler } from './maintenance/dispatcher.ts';
 import { MaintenanceRunner } from './maintenance/maintenance-service.ts';
+import { reaper } from './maintenance/reaper.ts';
 import { partitionKeeper, workerHeartbeat } from './maintenance/worker-heartbeat.ts';
 import { ProgressMarker } from './progress-marker.ts';
 import { StopWatch } from './stop-watch.ts';
@@ -76,6 +77,7 @@ export function buildWorker(parts: WorkerParts): Worker {
     [
       dispatcher(db, producer, config.dispatchWindow),
       reconciler(db, producer, now),
+      reaper(db, now),
       artifactSweeper(db, store, now),
       workerHeartbeat(db, workerId, [...catalog.byDigest.keys()], now),
       partitionKeeper(db, now),

@@ -22,6 +22,7 @@ import {
   migrate,
   openDatabase,
   pageSubjects,
+  type RunAcceptance,
   type RunRecord,
   type SubjectRecord,
   stageUpload,
@@ -58,7 +59,7 @@ export interface Bench {
   /** Starts a worker; it is stopped when the test ends. */
   work(options?: WorkerOptions): Promise<Worker>;
   upload(name: string, text: string): Promise<string>;
-  accept(runbook: string, input?: object, over?: { uploads?: string[] }): Promise<RunRecord>;
+  accept(runbook: string, input?: object, over?: Partial<RunAcceptance>): Promise<RunRecord>;
   read(run: RunRecord): Promise<RunRecord>;
   /** Waits until a run is final and gives it back. */
   ended(run: RunRecord): Promise<RunRecord>;
@@ -176,7 +177,7 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
         input: { digest: randomUUID(), canonical },
         form: runbook.form,
         now: new Date('2026-05-05T05:05:05Z'),
-        uploads: over.uploads ?? [],
+        ...over,
       });
       if (outcome.outcome !== 'accepted') throw new Error(`the run was not accepted: ${outcome.outcome}`);
       return outcome.run;

@@ -5,7 +5,14 @@
  */
 import { canonicalJson } from '@muster/envelope';
 import type { Definition } from '@muster/host';
-import { type AcceptOutcome, acceptRun, RUN_PRIORITIES, type RunRecord, type SessionChoice } from '@muster/results';
+import {
+  type AcceptOutcome,
+  acceptRun,
+  RUN_PRIORITIES,
+  type RunAcceptance,
+  type RunRecord,
+  type SessionChoice,
+} from '@muster/results';
 import type { ApiDeps } from '../api-deps.ts';
 import type { Caller } from '../caller.ts';
 import { faultSentence, fieldFaults } from '../field-faults.ts';
@@ -63,6 +70,7 @@ export async function startRun(
     now: request.now === undefined ? acceptedAt : new Date(request.now.toUpperCase()),
     uploads: document.refs,
     acceptedAt,
+    ...limitsOf(definition, acceptedAt),
     ...(request.parent_run_id !== undefined && { parentRunId: request.parent_run_id }),
     ...(idempotencyKey !== undefined && { idempotency: { key: idempotencyKey, digest: digestRequest(request) } }),
   });
@@ -84,6 +92,16 @@ async function checkInput({ runbook }: Definition, input: Readonly<Record<string
 function keptDefinition(definition: Definition) {
   const { name, version } = definition.runbook;
   return { digest: definition.digest, name, version, declaration: describeRunbook(definition) };
+}
+
+/** The limits that hold for the run as a whole: they are fixed at acceptance, like the run's `now`. */
+function limitsOf({ runbook }: Definition, acceptedAt: Date): Pick<RunAcceptance, 'deadlineAt' | 'errorBudget'> {
+  const { deadlineMs, errorBudget } = runbook.limits;
+  return {
+    ...(deadlineMs !== undefined && { deadlineAt: new Date(acceptedAt.getTime() + deadlineMs) }),
+    ...(typeof errorBudget === 'number' && { errorBudget: { count: errorBudget } }),
+    ...(typeof errorBudget === 'string' && { errorBudget: { percent: Number.parseFloat(errorBudget) } }),
+  };
 }
 
 function readOutcome(outcome: AcceptOutcome): StartedRun {

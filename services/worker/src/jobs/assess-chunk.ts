@@ -5,6 +5,7 @@ import { type FleetRunbook, NO_TOTALS } from '@muster/envelope';
 import { COMPLETED, type JobMessage, type JobOutcome } from '@muster/queue';
 import {
   type ChunkClaim,
+  checkErrorBudget,
   chunkStarts,
   claimChunk,
   JsonText,
@@ -30,6 +31,22 @@ const CAREFUL_FROM_START = 3;
 /** From this start on its first subject is set aside: it was alone when the process ended, twice, so it was no accident. */
 const SET_ASIDE_FROM_START = 5;
 
+/** A share of an error budget counts from this many settled subjects on: the first few say little. */
+const BUDGET_MINIMUM_SETTLED = 20;
+/** Why subjects are not checked without having failed: they were never begun, or there was nothing to look at. */
+const NO_FAILURES = new Set<string | undefined>([
+  'cancelled',
+  'deadline',
+  'error_budget',
+  'withdrawn',
+  'nothing_found',
+]);
+
+/** Whether assessing a subject failed: its chart threw, timed out, or ended its thread or process. */
+function isFailure(result: TurnResult): boolean {
+  return result.outcome === 'not_checked' && !NO_FAILURES.has(result.reasonCode);
+}
+
 /** Whether the next turn of a chunk is to be alone in its process. */
 export async function isSuspect(context: WorkerContext, chunkId: string): Promise<boolean> {
   return ((await chunkStarts(context.db, chunkId)) ?? 0) + 1 >= CAREFUL_FROM_START;
@@ -52,7 +69,11 @@ export async function assessChunk(
   }
   const settled = await settle(context, claim, planned, cover);
   if (settled === 'lost') return { kind: 'discarded', reason: 'another attempt has this chunk' };
-  if (!(await startCollect(context.db, claim.run.id))) await progress.note(claim.run);
+  if (await startCollect(context.db, claim.run.id)) return COMPLETED;
+  if (cover.results.some(isFailure)) {
+    await checkErrorBudget(context.db, { runId: claim.run.id, minimumSettled: BUDGET_MINIMUM_SETTLED });
+  }
+  await progress.note(claim.run);
   return COMPLETED;
 }
 
@@ -115,6 +136,7 @@ async function settle(
     fence,
     subjects: results.map((result, index) => settlementOf(result, segment.ranges[index])),
     summary,
+    failed: results.filter(isFailure).length,
     ...(segment.ref !== undefined && { walkRef: segment.ref }),
     artifacts: artifacts.commits,
     ...(rest.length > 0 && {
