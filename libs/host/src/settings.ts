@@ -251,6 +251,12 @@ export const SETTINGS = {
     unset: '10000',
     parse: whole(10_000, 500, 300_000),
   },
+  retentionDays: {
+    name: 'MUSTER_RETENTION_DAYS',
+    purpose: 'How long runs that are over are kept, in days; the newest sweep of each scope stays. 0 keeps all.',
+    unset: '90',
+    parse: whole(90, 0, 36_500),
+  },
   dispatchWindow: {
     name: 'MUSTER_DISPATCH_WINDOW',
     purpose: 'Jobs that are in the queue at most; the rest waits in PostgreSQL, in fair order.',

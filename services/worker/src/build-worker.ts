@@ -11,6 +11,7 @@ import { jobHandler } from './jobs/handle-job.ts';
 import { artifactSweeper } from './maintenance/artifact-sweeper.ts';
 import { DISPATCHER, dispatcher, reconciler } from './maintenance/dispatcher.ts';
 import { MaintenanceRunner } from './maintenance/maintenance-service.ts';
+import { pruner } from './maintenance/pruner.ts';
 import { reaper } from './maintenance/reaper.ts';
 import { partitionKeeper, workerHeartbeat } from './maintenance/worker-heartbeat.ts';
 import { ProgressMarker } from './progress-marker.ts';
@@ -19,7 +20,10 @@ import type { ChartRunner } from './threads/chart-runner.ts';
 import type { WorkerContext } from './worker-context.ts';
 
 export interface WorkerParts {
-  readonly config: Pick<Config, 'workerConcurrency' | 'sliceMs' | 'lockMs' | 'stallCheckMs' | 'dispatchWindow'>;
+  readonly config: Pick<
+    Config,
+    'workerConcurrency' | 'sliceMs' | 'lockMs' | 'stallCheckMs' | 'dispatchWindow' | 'retentionDays'
+  >;
   readonly db: Database;
   readonly store: ArtifactStore;
   readonly backend: QueueBackend;
@@ -79,6 +83,7 @@ export function buildWorker(parts: WorkerParts): Worker {
       reconciler(db, producer, now),
       reaper(db, now),
       artifactSweeper(db, store, now),
+      ...(config.retentionDays > 0 ? [pruner(db, config.retentionDays, now)] : []),
       workerHeartbeat(db, workerId, [...catalog.byDigest.keys()], now),
       partitionKeeper(db, now),
     ],

@@ -5,6 +5,7 @@ import { claimRun, type RunRecord, stageArtifact } from '@muster/results';
 import { demoPods, shippedRunbooks } from '@muster/runbooks';
 import { expect, test } from 'vitest';
 import { artifactSweeper } from '../src/maintenance/artifact-sweeper.ts';
+import { pruner } from '../src/maintenance/pruner.ts';
 import { benchTools } from './bench-runbooks.ts';
 import { type Bench, openBench, TENANT } from './worker-bench.ts';
 
@@ -115,3 +116,31 @@ test('an object that cannot be deleted keeps its row, and holds up nobody elseâ€
   expect(await sweep(bench)).toEqual({ swept: 1, stuck: 0 });
   expect(await bench.store.head(SCOPE, stuck)).toBeNull();
 });
+
+test('an old run goes with its rows and artifacts, and the newest sweep of its scope stays whole', async () => {
+  const bench = await openBench({ tools: benchTools() });
+  const worker = await bench.work();
+  const older = await bench.ended(await bench.accept('machine_check', {}, { scopeKey: 'north' }));
+  const newest = await bench.ended(await bench.accept('machine_check', {}, { scopeKey: 'north' }));
+  await worker.stop(1000);
+  const [kept, gone] = [await artifactsOf(bench, newest), await artifactsOf(bench, older)];
+  expect(gone.length).toBeGreaterThan(0);
+  // A year later, by the pruner's clock.
+  const later = () => new Date(Date.now() + 365 * 86_400_000);
+  const prune = () => pruner(bench.db, 90, later).runOnce();
+  expect((await prune()).forgotten).toBe(0);
+  expect(await sweep(bench)).toEqual({ swept: gone.length, stuck: 0 });
+  expect((await prune()).forgotten).toBe(1);
+  expect(await bench.count('runs')).toBe(1);
+  expect(await bench.count('subjects', `run_id = '${older.id}'`)).toBe(0);
+  for (const ref of gone) expect(await bench.store.head(SCOPE, ref)).toBeNull();
+  for (const ref of kept) expect(await bench.store.head(SCOPE, ref)).not.toBeNull();
+  expect(await bench.rows(newest)).not.toHaveLength(0);
+});
+
+async function artifactsOf(bench: Bench, run: RunRecord): Promise<string[]> {
+  const { rows } = await bench.db.query<{ ref: string }>('select ref from muster.artifacts where run_id = $1', [
+    run.id,
+  ]);
+  return rows.map(({ ref }) => ref);
+}

@@ -137,6 +137,7 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
           lockMs: 5000,
           stallCheckMs: 500,
           dispatchWindow: 64,
+          retentionDays: 90,
         },
         db: over.db ?? db,
         store: over.store ?? store,

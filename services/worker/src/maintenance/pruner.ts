@@ -1,0 +1,23 @@
+import { condemnOldRuns, type Database, dropEmptyPartitions, forgetRuns } from '@muster/results';
+import type { MaintenanceService } from './maintenance-service.ts';
+
+const DAY_MS = 86_400_000;
+const LIMIT = 50;
+
+/**
+ * Prunes old runs: their artifacts are condemned first, the sweeper deletes them, and the rows go last. The newest
+ * finished sweep of each scope stays.
+ */
+export function pruner(db: Database, retentionDays: number, now: () => Date): MaintenanceService {
+  return {
+    name: 'pruner',
+    intervalMs: 60_000,
+    async runOnce() {
+      const finishedBefore = new Date(now().getTime() - retentionDays * DAY_MS);
+      const condemned = await condemnOldRuns(db, { finishedBefore, limit: LIMIT });
+      const forgotten = await forgetRuns(db, condemned);
+      const dropped = await dropEmptyPartitions(db, { before: finishedBefore });
+      return { forgotten: forgotten.length, dropped: dropped.length };
+    },
+  };
+}
