@@ -1,105 +1,191 @@
 #!/usr/bin/env node
 /**
  * What every npm script starts with: installs what is missing, then runs the wanted program on the Node of this project.
- * It runs on any Node from 20 on and needs nothing from node_modules.
+ * It runs on any Node from 20 on, needs nothing from node_modules, and is written so that an older Node can still say so.
  *
  *   node scripts/bootstrap.mjs PROGRAM [ARGUMENTS]
  *
  * Standard output belongs to the program: whatever npm says goes to standard error.
  */
-import { spawn, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+const LEAST_NODE = 20;
+const LOOK_MS = 500;
+/** npm may go on with its downloads for minutes after Ctrl-C; what it leaves is known to be incomplete. */
+const NPM_GRACE_MS = 2000;
+
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, 'node_modules');
-const node = join(modules, 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
-const marker = join(modules, '.muster-installed');
-const lockFile = join(root, 'package-lock.json');
+const node = join(modules, 'node', 'bin', 'node');
 const installing = join(root, '.installing');
 
-const [major] = process.versions.node.split('.').map(Number);
-if (major < 20) {
-  console.error(`Muster needs Node 20 or newer to start; this is ${process.version}.`);
-  process.exit(1);
-}
-if (!isInstalled()) await install();
-run(process.argv.slice(2));
+main(process.argv.slice(2)).then(
+  (code) => {
+    process.exitCode = code;
+  },
+  (error) => {
+    console.error(`Muster could not be started: ${String(error.message).split('\n')[0]}`);
+    process.exitCode = 1;
+  },
+);
 
-function lockDigest() {
-  return createHash('sha256').update(readFileSync(lockFile)).digest('hex');
+async function main([program, ...args]) {
+  if (Number(process.versions.node.split('.')[0]) < LEAST_NODE) {
+    console.error(`Muster needs Node ${LEAST_NODE} or newer to start; this is Node ${process.versions.node}.`);
+    return 1;
+  }
+  if (program === undefined) {
+    console.error('usage: node scripts/bootstrap.mjs PROGRAM [ARGUMENTS]');
+    return 2;
+  }
+  if (!isInstalled()) {
+    const failed = await install();
+    if (failed !== 0) return failed;
+  }
+  const path = [join(modules, 'node', 'bin'), join(modules, '.bin'), process.env.PATH].join(':');
+  return await runChild(node, [join(root, program), ...args], {
+    stdio: 'inherit',
+    env: { ...process.env, PATH: path },
+  });
 }
 
-/** Installed means: by us for this lock file, or by hand after it was written. */
+/**
+ * Installed means: every package of the lock file is there in the version that it names. npm writes its own list last, so
+ * an install that was interrupted has none. Packages of other platforms are optional and may be missing.
+ */
 function isInstalled() {
   if (!existsSync(node)) return false;
-  if (existsSync(marker)) return readFileSync(marker, 'utf8') === lockDigest();
-  const byHand = join(modules, '.package-lock.json');
-  return existsSync(byHand) && statSync(byHand).mtimeMs >= statSync(lockFile).mtimeMs;
+  const wanted = packagesOf(join(root, 'package-lock.json'));
+  const present = packagesOf(join(modules, '.package-lock.json'));
+  if (wanted === undefined || present === undefined) return false;
+  return Object.entries(wanted).every(([place, entry]) => {
+    if (place === '') return true;
+    const found = present[place];
+    if (found === undefined) return entry.optional === true || entry.devOptional === true || entry.peer === true;
+    return found.version === entry.version && found.integrity === entry.integrity && found.link === entry.link;
+  });
 }
 
-/** One install at a time: two commands in a fresh clone would otherwise remove each other's files. */
+function packagesOf(lockFile) {
+  try {
+    return JSON.parse(readFileSync(lockFile, 'utf8')).packages;
+  } catch {
+    return undefined;
+  }
+}
+
+/** One install at a time: two commands in a fresh clone would otherwise remove each other's files. Gives an exit code. */
 async function install() {
-  let lock;
-  while (lock === undefined) {
-    try {
-      lock = openSync(installing, 'wx');
-    } catch (error) {
-      if (error.code !== 'EEXIST') throw error;
-      if (!ownerLives()) rmSync(installing, { force: true });
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      if (isInstalled()) return;
-    }
-  }
-  writeFileSync(lock, String(process.pid));
-  closeSync(lock);
+  const release = await takeTurn();
   try {
-    if (isInstalled()) return;
-    console.error('Installing dependencies (npm ci) ...');
-    const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
-    const result = spawnSync(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
-      cwd: root,
-      stdio: ['ignore', 2, 2],
-      env: { ...process.env, npm_config_yes: 'true' },
-    });
-    if (result.status !== 0) {
-      console.error(`npm ci failed (${result.error?.message ?? `exit ${result.status}`}); nothing was started.`);
-      process.exitCode = 1;
-      process.exit();
+    if (isInstalled()) return 0;
+    console.error('Installing dependencies (npm ci); the first time takes a minute ...');
+    // Production settings of the surroundings must not leave out what every start needs.
+    const args = [
+      'ci',
+      '--include=dev',
+      '--include=optional',
+      '--no-audit',
+      '--no-fund',
+      '--no-update-notifier',
+      '--loglevel=error',
+    ];
+    const code = await runChild('npm', args, { cwd: root, stdio: ['ignore', 2, 2] }, NPM_GRACE_MS);
+    if (code >= 128) {
+      // npm leaves its turning wheel behind.
+      const clear = process.stderr.isTTY ? '\r\u001b[K' : '';
+      console.error(`${clear}The installation was interrupted; the next start begins it again.`);
+      return code;
     }
-    writeFileSync(marker, lockDigest());
+    if (code !== 0) {
+      console.error(`npm ci failed (exit ${code}); nothing was started.`);
+      return 1;
+    }
+    if (!existsSync(node)) {
+      console.error(
+        'npm ci did not run the install scripts (ignore-scripts), and the one of the package `node` is needed: run `npm ci --ignore-scripts=false` once.',
+      );
+      return 1;
+    }
+    return 0;
   } finally {
-    rmSync(installing, { force: true });
+    release();
   }
 }
 
-function ownerLives() {
+/** Waits until no other start installs. A lock whose owner is gone is taken over. */
+async function takeTurn() {
+  // Written aside and linked, so that nobody ever reads half of it.
+  const own = `${installing}.${process.pid}`;
+  writeFileSync(own, String(process.pid));
   try {
-    const pid = Number(readFileSync(installing, 'utf8'));
-    if (!Number.isInteger(pid) || pid <= 0) return true;
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error.code === 'EPERM';
+    for (let told = false; ; told = true) {
+      try {
+        linkSync(own, installing);
+        return () => rmSync(installing, { force: true });
+      } catch (error) {
+        if (error.code !== 'EEXIST') throw error;
+      }
+      const owner = ownerOf(installing);
+      if (owner === undefined) rmSync(installing, { force: true });
+      else if (!told) console.error(`Another start is installing (process ${owner}); waiting for it ...`);
+      if (owner !== undefined) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
+  } finally {
+    rmSync(own, { force: true });
   }
 }
 
-/** Runs the program and ends as it ends. The terminal's Ctrl-C reaches it by itself; other signals are passed on. */
-function run([program, ...args]) {
-  const path = [join(modules, 'node', 'bin'), join(modules, '.bin'), process.env.PATH].join(':');
-  const child = spawn(node, [join(root, program), ...args], { stdio: 'inherit', env: { ...process.env, PATH: path } });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    process.on(signal, () => {
-      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
-    });
+/** The living process that a lock names. Our own number means that it was used by an earlier process. */
+function ownerOf(lock) {
+  try {
+    const pid = Number(readFileSync(lock, 'utf8'));
+    if (pid === process.pid) return undefined;
+    process.kill(pid, 0);
+    return pid;
+  } catch (error) {
+    return error.code === 'EPERM' ? 'of another user' : undefined;
   }
-  child.on('error', (error) => {
-    console.error(`The program could not be started: ${error.message}`);
-    process.exit(1);
+}
+
+/**
+ * Runs a program and gives the code that it ends with, as shells count it. Ctrl-C in a terminal reaches it by itself; other
+ * signals are passed on. When npm or its shell is gone, which pass nothing on, the program is told to end. One that has
+ * `graceMs` is ended that long after it was told, and the code is then that of the signal.
+ */
+function runChild(command, args, options, graceMs) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, options);
+    let toldBy;
+    const stop = (signal) => {
+      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
+      if (graceMs === undefined || toldBy !== undefined) return;
+      toldBy = signal;
+      setTimeout(() => child.kill('SIGKILL'), graceMs).unref();
+    };
+    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+    for (const signal of signals) process.on(signal, stop);
+    const parent = process.ppid;
+    const watch = setInterval(() => {
+      if (process.env.npm_lifecycle_event === undefined || process.ppid === parent) return;
+      clearInterval(watch);
+      stop('SIGTERM');
+    }, LOOK_MS);
+    const settle = (end) => {
+      clearInterval(watch);
+      for (const signal of signals) process.off(signal, stop);
+      end();
+    };
+    child.on('error', (error) => settle(() => reject(error)));
+    child.on('exit', (code, signal) =>
+      settle(() => resolve(toldBy === undefined ? (code ?? codeOf(signal)) : codeOf(toldBy))),
+    );
   });
-  child.on('exit', (code, signal) => {
-    process.exitCode = code ?? (signal === 'SIGINT' ? 130 : signal === 'SIGTERM' ? 143 : 1);
-  });
+}
+
+function codeOf(signal) {
+  return { SIGHUP: 129, SIGINT: 130, SIGKILL: 137, SIGTERM: 143 }[signal] ?? 1;
 }

@@ -37,7 +37,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     }
   }
   for (const name of Object.keys(env)) {
-    if (/^MUSTER_(?!TEST_)/.test(name) && !names.has(name)) {
+    if (/^MUSTER_(?!TEST_)/.test(name) && !names.has(name) && !isCredential(name, config)) {
       throw new ConfigError(name, `is no setting of Muster; did you mean ${nearest(name, [...names])}?`);
     }
   }
@@ -45,6 +45,11 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     throw new ConfigError('S3_ACCESS_KEY_ID', 'must be given together with S3_SECRET_ACCESS_KEY');
   }
   return config as Config;
+}
+
+/** Variables that credentials lie in are named by whoever declares them. */
+function isCredential(name: string, { credentialsEnvPrefix }: Readonly<Record<string, unknown>>): boolean {
+  return name.startsWith(credentialsEnvPrefix as string);
 }
 
 /** The value of a setting that this process cannot do without. @throws ConfigError when it is not set */

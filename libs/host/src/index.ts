@@ -1,4 +1,11 @@
 export { type Config, ConfigError, nearest, readConfig, requireSetting } from './config.ts';
+export { CredentialError, type CredentialFault } from './credential-error.ts';
+export {
+  type CredentialResolverOptions,
+  type CredentialSettings,
+  credentialResolver,
+  resolveCredential,
+} from './credential-resolver.ts';
 export { INPUT_FILE_TOOL, type InputFile, InputFileMissingError, inputFileTool } from './input-file-tool.ts';
 export { type Definition, type LoadedCatalog, loadCatalog } from './load-catalog.ts';
 export { createLogger, type Logger } from './logger.ts';

@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type Catalog, createCatalog, definitionText, type Runbook, type Tool } from '@muster/envelope';
 import { shippedRunbooks } from '@muster/runbooks';
 import { type Config, ConfigError } from './config.ts';
+import { findReferenceFault } from './credential-places.ts';
 import { INPUT_FILE_TOOL } from './input-file-tool.ts';
 
 /** A runbook as runs refer to it. */
@@ -78,7 +79,17 @@ async function importModule(file: string): Promise<{ runbooks: readonly Runbook[
   if (!tools.every((tool) => typeof tool?.name === 'string' && typeof tool.execute === 'function')) {
     throw new ConfigError('MUSTER_RUNBOOKS', 'every entry of `tools` must be what defineTool returned');
   }
+  for (const tool of tools as Tool[]) checkReferences(tool);
   return { runbooks, tools };
+}
+
+/** A reference that names no place is wrong whatever is configured, so it does not wait for its first call. */
+function checkReferences({ name, needs = [] }: Tool): void {
+  for (const need of Array.isArray(needs) ? needs : [needs]) {
+    const fault = findReferenceFault(need);
+    if (fault === undefined) continue;
+    throw new ConfigError('MUSTER_RUNBOOKS', `the credential '${need.credential}' of the tool '${name}' ${fault}`);
+  }
 }
 
 /** Whether a runbook went through its check: a bare declaration has no charts yet. */

@@ -66,6 +66,26 @@ function secretKey(value: string | undefined): Buffer | undefined {
   return key;
 }
 
+/** Variables of ours would become readable by a prefix that one of them begins with. */
+function credentialPrefix(fallback: string) {
+  return (value: string | undefined): string => {
+    const given = text(value) ?? fallback;
+    const ours: string[] = Object.values(SETTINGS).map(({ name }) => name);
+    if (!/^[A-Z][A-Z0-9_]{0,62}_$/.test(given) || ours.some((name) => name.startsWith(given))) {
+      throw 'upper-case letters, digits and _, ending with _, and no setting of Muster may begin with it';
+    }
+    return given;
+  };
+}
+
+function listOf(what: string) {
+  return (value: string | undefined): readonly string[] => {
+    const entries = (text(value)?.split(',') ?? []).map((entry) => entry.trim());
+    if (entries.includes('')) throw `${what}, separated by commas`;
+    return entries;
+  };
+}
+
 const MIB = 1024 * 1024;
 
 export const SETTINGS = {
@@ -184,6 +204,30 @@ export const SETTINGS = {
     purpose: "Name of the code behind the runbooks, part of every definition's digest.",
     unset: 'a digest over the source files of the runbooks',
     parse: text,
+  },
+  credentialsEnvPrefix: {
+    name: 'MUSTER_CREDENTIALS_ENV_PREFIX',
+    purpose: 'Beginning of the names of environment variables that tools may refer to as credentials.',
+    unset: '`MUSTER_CREDENTIAL_`',
+    parse: credentialPrefix('MUSTER_CREDENTIAL_'),
+  },
+  credentialsDirectory: {
+    name: 'MUSTER_CREDENTIALS_DIR',
+    purpose: 'Folder of the files that tools may refer to as credentials.',
+    unset: '`credentials` in the data folder',
+    parse: text,
+  },
+  credentialsCommands: {
+    name: 'MUSTER_CREDENTIALS_COMMANDS',
+    purpose: 'Programs that tools may refer to for credentials, separated by commas, spelled as the tools spell them.',
+    unset: 'none may be run',
+    parse: listOf('names or paths of programs'),
+  },
+  credentialsCacheMs: {
+    name: 'MUSTER_CREDENTIALS_CACHE_MS',
+    purpose: 'How long a credential from a file or a command is kept in memory, in ms; 0 reads it for every call.',
+    unset: '60000',
+    parse: whole(60_000, 0, 3_600_000),
   },
   logLevel: {
     name: 'MUSTER_LOG_LEVEL',

@@ -1,16 +1,26 @@
 /** The API as the command line uses it. */
 import { Readable } from 'node:stream';
 import type { RunbookEnvelope } from '@muster/envelope';
-import { CommandError, UsageError } from './exit-codes.ts';
+import { ApiAwayError, CommandError, UsageError } from './exit-codes.ts';
 import type { LocalFile } from './input-files.ts';
 
 export interface RunView {
   readonly run_id: string;
+  readonly definition_name: string;
+  readonly definition_version: string;
   readonly run_status: 'pending' | 'running' | 'interrupted' | 'completed' | 'cancelled' | 'failed';
   readonly phase: string;
   readonly status_summary?: string;
   readonly answer_kind?: 'envelope' | 'absence' | 'failure';
-  readonly subjects?: { readonly total: number; readonly settled: number };
+  readonly subjects?: {
+    readonly total: number;
+    readonly settled: number;
+    readonly not_checked: number;
+    readonly cannot_cover: number;
+  };
+  readonly created_at: string;
+  readonly started_at?: string;
+  readonly finished_at?: string;
   readonly [field: string]: unknown;
 }
 
@@ -18,6 +28,7 @@ export interface RunbookView {
   readonly name: string;
   readonly version: string;
   readonly description: string;
+  readonly verdicts: Readonly<Record<string, string>>;
   readonly input_schema: unknown;
 }
 
@@ -43,6 +54,8 @@ interface Problem {
 }
 
 const TIMEOUT_MS = 30_000;
+/** What a gateway or an API says that will be there again. */
+const PASSING_STATUSES = new Set([502, 503, 504]);
 /** Problems that come of what the user typed. */
 const USAGE_CODES = new Set(['unknown_runbook', 'unknown_runbook_version', 'input_invalid', 'invalid_request']);
 
@@ -50,7 +63,11 @@ export class ApiClient {
   readonly address: string;
   readonly #key: string;
 
+  /** @throws UsageError for a key that cannot be one: it would not fit into a header */
   constructor(address: string, key: string) {
+    if (!/^[\x21-\x7e]+$/.test(key)) {
+      throw new UsageError('the API key is empty or has blanks or control characters in it; see MUSTER_API_KEY');
+    }
     this.address = address.replace(/\/+$/, '');
     this.#key = key;
   }
@@ -63,8 +80,9 @@ export class ApiClient {
     return this.#json('GET', `/v1/runbooks/${encodeURIComponent(name)}`);
   }
 
-  async upload(file: LocalFile): Promise<{ ref: string }> {
-    const body = Readable.toWeb(Readable.from(file.open())) as ReadableStream<Uint8Array>;
+  /** `onBytes` is told how much has been sent. */
+  async upload(file: LocalFile, onBytes: (bytes: number) => void = () => {}): Promise<{ ref: string }> {
+    const body = Readable.toWeb(Readable.from(countBytes(file.open(), onBytes))) as ReadableStream<Uint8Array>;
     const path = `/v1/uploads?name=${encodeURIComponent(file.name)}`;
     const headers = { 'content-type': 'application/octet-stream' };
     // A large file may take long; the server bounds it.
@@ -85,6 +103,27 @@ export class ApiClient {
 
   getAnswer(runId: string): Promise<AnswerView> {
     return this.#json('GET', `/v1/runs/${encodeURIComponent(runId)}/answer`);
+  }
+
+  /** The newest runs, at most `limit`, over as many pages as that takes. */
+  async listRuns(limit: number, filter: { status?: string; runbook?: string } = {}): Promise<RunView[]> {
+    const runs: RunView[] = [];
+    let after: string | undefined;
+    do {
+      const size = String(Math.min(100, limit - runs.length));
+      const query = new URLSearchParams({ ...filter, limit: size, ...(after !== undefined && { after }) });
+      const page: { runs: RunView[]; next_after?: string } = await this.#json('GET', `/v1/runs?${query}`);
+      runs.push(...page.runs);
+      after = page.next_after;
+    } while (after !== undefined && runs.length < limit);
+    return runs;
+  }
+
+  /** Whether a run has a row of this standing. */
+  async hasRow(runId: string, standing: string): Promise<boolean> {
+    const query = new URLSearchParams({ standing, limit: '1' });
+    const page: { rows: RowView[] } = await this.#json('GET', `/v1/runs/${encodeURIComponent(runId)}/rows?${query}`);
+    return page.rows.length > 0;
   }
 
   /** Every row of a run in order, read in pages. */
@@ -121,16 +160,33 @@ export class ApiClient {
         if (cause instanceof CommandError) throw cause;
       }
       const why = (error as { cause?: { code?: string } }).cause?.code ?? (error as Error).name;
-      throw new CommandError(`the API at ${this.address} cannot be reached (${why})`);
+      throw new ApiAwayError(`the API at ${this.address} cannot be reached (${why})`);
     }
   }
 
   async #read<T>(response: Response): Promise<T> {
-    if (response.ok) return (await response.json()) as T;
-    const problem = (await response.json().catch(() => ({}))) as Problem;
+    const body: unknown = await response.json().catch(() => undefined);
+    if (response.ok && body !== undefined) return body as T;
+    if (body === undefined || typeof body !== 'object') {
+      throw this.#failure(response, `what answers at ${this.address} is no Muster API (HTTP ${response.status})`);
+    }
+    const problem = (body ?? {}) as Problem;
     const places = (problem.errors ?? []).map(({ path, expected }) => `${path || 'input'}: expected ${expected}`);
     const said = [problem.detail ?? problem.title ?? `HTTP ${response.status}`, ...places].join('; ');
     const text = `${said} [${problem.code ?? response.status}]`;
-    throw USAGE_CODES.has(problem.code ?? '') ? new UsageError(text) : new CommandError(text);
+    throw USAGE_CODES.has(problem.code ?? '') ? new UsageError(text) : this.#failure(response, text);
+  }
+
+  #failure(response: Response, text: string): CommandError {
+    return PASSING_STATUSES.has(response.status) ? new ApiAwayError(text) : new CommandError(text);
+  }
+}
+
+async function* countBytes(chunks: AsyncIterable<Uint8Array>, onBytes: (bytes: number) => void) {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.byteLength;
+    onBytes(bytes);
+    yield chunk;
   }
 }

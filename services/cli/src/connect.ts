@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Config } from '@muster/host';
+import type { Config } from '@muster/host/config';
 import { ApiClient } from './api-client.ts';
 import { readServerFile } from './embedded/server-file.ts';
 import { CommandError } from './exit-codes.ts';
@@ -23,7 +23,8 @@ async function readKey(config: Config): Promise<string> {
   const file = config.bootstrapKeyFile ?? join(config.dataDirectory, 'admin.key');
   try {
     return (await readFile(file, 'utf8')).trim();
-  } catch {
-    throw new CommandError(`there is no API key in ${file}: name one with MUSTER_API_KEY`);
+  } catch (error) {
+    const why = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is none' : 'it cannot be read';
+    throw new CommandError(`an API key is needed, and in ${file} ${why}: name one with MUSTER_API_KEY`);
   }
 }

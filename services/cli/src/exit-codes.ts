@@ -7,6 +7,10 @@ export const EXIT = Object.freeze({
   usage: 2,
   /** `--fail-on problem`, and there was one. */
   verdict: 3,
+  /** Ended by a signal, as shells count them. */
+  interrupted: 130,
+  hungUp: 129,
+  terminated: 143,
 });
 
 /** Wrong usage. The message is one line that says what was expected. */
@@ -16,5 +20,8 @@ export class UsageError extends Error {
 
 /** Something could not be carried out. The message is one line for a person. */
 export class CommandError extends Error {
-  override readonly name = 'CommandError';
+  override readonly name: string = 'CommandError';
 }
+
+/** The API does not answer, or not yet: who can wait may ask again. */
+export class ApiAwayError extends CommandError {}

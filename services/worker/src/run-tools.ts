@@ -1,6 +1,6 @@
 import { type ArtifactStore, isArtifactRef } from '@muster/artifacts';
 import { dispatchTools, type ToolDispatch } from '@muster/envelope';
-import { type InputFile, inputFileTool, scopeOf } from '@muster/host';
+import { type InputFile, inputFileTool, resolveCredential, scopeOf } from '@muster/host';
 import type { RunRecord } from '@muster/results';
 import type { WorkerContext } from './worker-context.ts';
 
@@ -29,6 +29,7 @@ export function runTools(context: WorkerContext, run: RunRecord, signal: AbortSi
     toolCallId: run.id,
     runId: run.id,
     signal,
+    resolveCredential,
   });
   return { tools, noting, outage: () => outage };
 }

@@ -1,7 +1,9 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { ApiClient, RunView } from '../api-client.ts';
-import { CommandError, EXIT } from '../exit-codes.ts';
-import { type PrintedRun, print, printJson, printPage, rowLine } from '../output/print-answer.ts';
-import { ProgressLine } from '../output/progress-line.ts';
+import { ApiAwayError, CommandError, EXIT } from '../exit-codes.ts';
+import { print } from '../output/print.ts';
+import { type PrintedRun, printJson, printPage, rowLine, sayWithoutVerdict } from '../output/print-answer.ts';
+import { progress } from '../output/progress-line.ts';
 
 /** How a finished run is to be printed. */
 export interface PrintOptions {
@@ -12,20 +14,47 @@ export interface PrintOptions {
 
 const FINAL = new Set(['completed', 'cancelled', 'failed']);
 const POLL_MS = 250;
+/** An API that is started anew is away for some seconds, and the run goes on meanwhile. */
+const PATIENCE_MS = 60_000;
 
-/** Waits until a run is final, showing how far it is. */
+/**
+ * Waits until a run is final, showing how far it is.
+ *
+ * @throws CommandError when the API stays away for a minute, or does not know the run
+ */
 export async function waitForRun(api: ApiClient, runId: string): Promise<RunView> {
-  const line = new ProgressLine();
+  let awaySince: number | undefined;
   try {
     for (;;) {
-      const run = await api.getRun(runId);
-      if (FINAL.has(run.run_status)) return run;
-      line.update(`${run.phase} (${run.run_status})`, run.subjects?.settled, run.subjects?.total);
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      try {
+        const run = await api.getRun(runId);
+        if (FINAL.has(run.run_status)) return run;
+        awaySince = undefined;
+        progress.update(`${run.phase} (${run.run_status})`, run.subjects?.settled, run.subjects?.total);
+      } catch (error) {
+        awaySince ??= performance.now();
+        if (!(error instanceof ApiAwayError) || performance.now() - awaySince > PATIENCE_MS) throw error;
+        progress.update('the API does not answer; waiting for it');
+      }
+      await wait(POLL_MS);
     }
   } finally {
-    line.clear();
+    progress.clear();
   }
+}
+
+/** `muster get`: the answer of a run that is over. */
+export async function getCommand(api: ApiClient, runId: string, options: PrintOptions): Promise<number> {
+  const run = await api.getRun(runId);
+  if (FINAL.has(run.run_status)) return await printRun(api, run, options);
+  throw new CommandError(
+    `the run is ${run.run_status} (${run.phase}); \`npm run muster -- watch ${runId}\` waits for it`,
+  );
+}
+
+/** `muster watch`: waits for a run and prints its answer. */
+export async function watchCommand(api: ApiClient, runId: string, options: PrintOptions): Promise<number> {
+  return await printRun(api, await waitForRun(api, runId), options);
 }
 
 /** Prints a finished run and gives the exit code. */
@@ -37,17 +66,20 @@ export async function printRun(api: ApiClient, run: RunView, options: PrintOptio
     ...(answer.kind === 'absence' && { absence: answer.body }),
     ...(answer.kind === 'failure' && { failure: answer.body }),
   };
-  let problems = false;
-  if (options.rows || options.failOn !== undefined) {
-    for await (const row of api.rows(run.run_id)) {
-      if (row.verdict === undefined || row.standing === undefined) continue;
-      problems ||= row.standing === 'problem';
-      const { subject, verdict, standing, reason = '', columns = {} } = row;
-      if (options.rows) await print(rowLine({ subject, verdict, standing, reason, columns }));
-    }
-  }
-  if (options.json) await printJson(printed);
-  else if (!options.rows) await printPage(printed);
+  if (options.rows) await printRows(api, run);
+  else if (options.json) await printJson(printed);
+  else await printPage(printed);
   if (answer.kind === 'failure') throw new CommandError(`the run failed: ${answer.body.message} [${answer.body.code}]`);
-  return options.failOn === 'problem' && problems ? EXIT.verdict : EXIT.ok;
+  return options.failOn !== undefined && (await api.hasRow(run.run_id, options.failOn)) ? EXIT.verdict : EXIT.ok;
+}
+
+async function printRows(api: ApiClient, run: RunView): Promise<void> {
+  for await (const { verdict, standing, subject, reason = '', columns = {} } of api.rows(run.run_id)) {
+    if (verdict === undefined || standing === undefined) continue;
+    await print(rowLine({ subject, verdict, standing, reason, columns }));
+  }
+  sayWithoutVerdict({
+    notChecked: run.subjects?.not_checked ?? 0,
+    cannotCover: run.subjects?.cannot_cover ?? 0,
+  });
 }

@@ -2,14 +2,20 @@
 import { demoPods } from '@muster/runbooks';
 import type { ApiClient } from '../api-client.ts';
 import type { LocalFile } from '../input-files.ts';
+import { print } from '../output/print.ts';
 import { type PrintOptions, printRun, waitForRun } from './answer-run.ts';
 import { startRun } from './run.ts';
 
 /** The instant that the demo's pods are seen at: the same answer every day. */
 const DEMO_NOW = '2026-01-15T09:00:00Z';
 
-/** Runs the demo sweep and prints its answer. */
-export async function demoSweep(api: ApiClient, options: PrintOptions): Promise<number> {
+export interface DemoOptions extends PrintOptions {
+  /** Whether Muster stays up afterwards: then there is an API for the next command. */
+  readonly stays: boolean;
+}
+
+/** Runs the demo sweep, prints its answer and, for a person, what to type next. */
+export async function demoSweep(api: ApiClient, options: DemoOptions): Promise<number> {
   const files = demoPods(new Date(DEMO_NOW)).map(({ name, text, target }) => ({ file: textFile(name, text), target }));
   const run = await startRun(api, {
     runbook: 'kubernetes_workloads',
@@ -18,20 +24,26 @@ export async function demoSweep(api: ApiClient, options: PrintOptions): Promise<
     now: DEMO_NOW,
     priority: 'normal',
   });
-  const done = await waitForRun(api, run.run_id);
-  const code = await printRun(api, done, options);
-  if (!options.json) {
-    process.stderr.write(
-      [
-        '',
-        `That was the demo sweep, run ${run.run_id}. Next, with a Muster that stays up (npm start):`,
-        '  kubectl get pods -A -o json > pods.json',
-        '  npm run muster -- run kubernetes_workloads pods.json',
-        '',
-      ].join('\n'),
-    );
-  }
+  const code = await printRun(api, await waitForRun(api, run.run_id), options);
+  if (!options.json) await print(nextSteps(run.run_id, options.stays));
   return code;
+}
+
+function nextSteps(runId: string, stays: boolean): string {
+  const steps = stays
+    ? [
+        [`npm run muster -- get ${runId}`, 'this answer again'],
+        ['kubectl get pods -A -o json > pods.json', 'your own pods'],
+        ['npm run muster -- run kubernetes_workloads pods.json', ''],
+      ]
+    : [
+        ['npm start', 'the same, and it stays up: runs are kept'],
+        ['kubectl get pods -A -o json > pods.json', 'your own pods'],
+        ['npm run muster -- try kubernetes_workloads pods.json', 'in one process, nothing to start'],
+      ];
+  const width = Math.max(...steps.map(([command]) => (command as string).length));
+  const lines = steps.map(([command = '', why]) => (why ? `  ${command.padEnd(width)}  # ${why}` : `  ${command}`));
+  return ['', `That was the demo sweep. Next${stays ? ', in another terminal' : ''}:`, ...lines].join('\n');
 }
 
 function textFile(name: string, text: string): LocalFile {

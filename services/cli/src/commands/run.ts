@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import type { ApiClient } from '../api-client.ts';
-import { UsageError } from '../exit-codes.ts';
-import { readInputFields, takesFiles } from '../input-fields.ts';
+import type { ApiClient, RunView } from '../api-client.ts';
+import { EXIT } from '../exit-codes.ts';
+import { checkFiles, readInputFields } from '../input-fields.ts';
 import { type LocalFile, openInputFiles } from '../input-files.ts';
-import { ProgressLine } from '../output/progress-line.ts';
+import { print } from '../output/print.ts';
+import { progress } from '../output/progress-line.ts';
+import { megabytes } from '../spool-streams.ts';
 import { type PrintOptions, printRun, waitForRun } from './answer-run.ts';
 
 export interface RunOptions extends PrintOptions {
-  readonly input: readonly string[];
+  readonly input?: readonly string[];
   readonly now?: string;
   readonly detach?: boolean;
 }
@@ -22,9 +24,7 @@ export async function runCommand(
   const files = await openInputFiles(paths);
   const definition = await api.findRunbook(runbook);
   const fields = readInputFields(options.input, definition.input_schema);
-  if (files.length > 0 && !takesFiles(definition.input_schema)) {
-    throw new UsageError(`${runbook} takes no files; give its input with --input FIELD=VALUE`);
-  }
+  checkFiles(runbook, definition.input_schema, files.length);
   const started = await startRun(api, {
     runbook,
     fields,
@@ -33,10 +33,12 @@ export async function runCommand(
     priority: 'interactive',
   });
   if (options.detach) {
-    process.stdout.write(`${started.run_id}\n`);
-    return 0;
+    await print(started.run_id);
+    return EXIT.ok;
   }
-  return await printRun(api, await waitForRun(api, started.run_id), options);
+  const stopTelling = tellOnInterrupt(started.run_id);
+  const done = await waitForRun(api, started.run_id).finally(stopTelling);
+  return await printRun(api, done, options);
 }
 
 /** A run to start, with the files that become its input. */
@@ -49,19 +51,31 @@ export interface RunStart {
 }
 
 /** Uploads a run's files and starts it. */
-export async function startRun(api: ApiClient, start: RunStart) {
-  const line = new ProgressLine();
+export async function startRun(api: ApiClient, start: RunStart): Promise<RunView> {
   const uploaded: { ref: string; name: string; target?: string }[] = [];
   try {
     for (const { file, target } of start.files) {
-      line.update(`uploading ${file.name}`, uploaded.length, start.files.length);
-      const { ref } = await api.upload(file);
+      const whole = file.bytes === undefined ? '' : ` of ${megabytes(file.bytes)}`;
+      const { ref } = await api.upload(file, (bytes) =>
+        progress.update(`uploading ${file.name}: ${megabytes(bytes)}${whole}`),
+      );
       uploaded.push({ ref, name: file.name, ...(target !== undefined && { target }) });
     }
   } finally {
-    line.clear();
+    progress.clear();
   }
   const input = { ...start.fields, ...(uploaded.length > 0 && { files: uploaded }) };
   const { runbook, priority, now } = start;
   return await api.startRun({ runbook, input, priority, ...(now !== undefined && { now }) }, randomUUID());
+}
+
+/** Who stops waiting does not stop the run; this says how to come back to it. */
+function tellOnInterrupt(runId: string): () => void {
+  const leave = () => {
+    progress.close();
+    process.stderr.write(`run ${runId} goes on; \`npm run muster -- watch ${runId}\` waits for it, cancel stops it\n`);
+    process.exit(EXIT.interrupted);
+  };
+  process.once('SIGINT', leave);
+  return () => void process.off('SIGINT', leave);
 }

@@ -1,8 +1,6 @@
-/**
- * What a command prints of a run: rows, JSON, or a page for a person. Standard output holds only that.
- */
-import { once } from 'node:events';
-import { cleanText, type RunbookEnvelope, renderEnvelope } from '@muster/envelope';
+/** What a command prints of a run: rows, JSON, or a page for a person. */
+import type { RunbookEnvelope } from '@muster/envelope';
+import { paintsOn, print } from './print.ts';
 
 /** A verdict row as `--rows` prints it. */
 export interface PrintedRow {
@@ -23,8 +21,10 @@ export interface PrintedRun {
 
 /** One row as one line of JSON: the four fixed columns first, then the runbook's own. */
 export function rowLine(row: PrintedRow): string {
-  const { subject, verdict, standing, reason, columns } = row;
-  return JSON.stringify({ subject, verdict, standing, reason, ...columns });
+  const { columns, subject, verdict, standing, reason } = row;
+  const fixed = { subject, verdict, standing, reason };
+  // First in order, and nothing of the runbook's own stands in for them.
+  return JSON.stringify({ ...fixed, ...columns, ...fixed });
 }
 
 /** `{ run, envelope }`, and nothing else on standard output. */
@@ -42,9 +42,12 @@ export async function printJson(printed: PrintedRun): Promise<void> {
 /** The page for a person. */
 export async function printPage(printed: PrintedRun): Promise<void> {
   const { envelope, absence } = printed;
+  if (envelope === undefined && absence === undefined) return;
+  // Loaded only here: it brings the charts with it, and most commands do without.
+  const { cleanText, renderEnvelope } = await import('@muster/envelope');
   if (envelope !== undefined) {
     await print(renderEnvelope(envelope, { format: 'terminal', color: paintsOn(process.stdout) }));
-  } else if (absence !== undefined) {
+  } else {
     const said = absence as { looked_for?: unknown; note?: unknown };
     await print(
       `Nothing was found: ${cleanText(String(said.looked_for ?? ''))}\n${cleanText(String(said.note ?? ''))}`,
@@ -52,12 +55,14 @@ export async function printPage(printed: PrintedRun): Promise<void> {
   }
 }
 
-/** Writes a line to standard output and waits where the reader is slow; a reader that went away ends the process. */
-export async function print(text: string): Promise<void> {
-  if (!process.stdout.write(`${text}\n`)) await once(process.stdout, 'drain');
-}
-
-/** Whether a stream is a terminal that wants colours. */
-export function paintsOn(stream: NodeJS.WriteStream): boolean {
-  return stream.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== 'dumb';
+/**
+ * `--rows` prints verdict rows; what got no verdict is no row. It is named on the side, so that a short list is not taken
+ * for a whole one.
+ */
+export function sayWithoutVerdict(counts: { readonly notChecked: number; readonly cannotCover: number }): void {
+  const { notChecked, cannotCover } = counts;
+  if (notChecked + cannotCover === 0) return;
+  process.stderr.write(
+    `muster: ${notChecked + cannotCover} subject(s) have no verdict and no row: ${notChecked} not checked, ${cannotCover} that cannot be covered; --json says why\n`,
+  );
 }

@@ -1,7 +1,14 @@
 /**
  * The bounded form: one chart, one job, one answer, through the same envelope code.
  */
-import { answerStopped, type ProcedureRunbook, runProcedure, standingOf, type VerdictRow } from '@muster/envelope';
+import {
+  answerStopped,
+  type DecisionEvidenceRecord,
+  type ProcedureRunbook,
+  runProcedure,
+  standingOf,
+  type VerdictRow,
+} from '@muster/envelope';
 import { COMPLETED, type JobMessage, type JobOutcome } from '@muster/queue';
 import { claimRun, finishRun, type RowSettlement, type RunClaim } from '@muster/results';
 import { AttemptArtifacts } from '../attempt-artifacts.ts';
@@ -50,7 +57,7 @@ async function runClaimed(
     const gaveUp = diedTooOften(run);
     const outcome =
       gaveUp !== undefined
-        ? { answer: { kind: 'failure' as const, error: gaveUp }, rows: [] }
+        ? { answer: { kind: 'failure' as const, error: gaveUp }, rows: [], evidence: [] }
         : watch.reason() === undefined
           ? await runProcedure(runbook, { now: run.now.toISOString(), ...input }, call)
           : undefined;
@@ -69,7 +76,7 @@ async function runClaimed(
     }
     if (outcome === undefined || stopping.aborted) return await handBack(context, attempt);
     if (outage() !== undefined) return await tryLater(context, attempt, outage());
-    const { answer, rows } = outcome;
+    const { answer, rows, evidence } = outcome;
     const failure = answer.kind === 'failure' ? failureBody(answer.error, 'procedure') : undefined;
     await finishRun(db, {
       ...attempt,
@@ -77,7 +84,7 @@ async function runClaimed(
       answer: answer.kind === 'failure' ? { kind: 'failure', body: failure } : answer,
       statusSummary: failure?.message ?? (answer.kind === 'absence' ? 'nothing found' : `${rows.length} row(s)`),
       artifacts: artifacts.commits,
-      rows: rows.map((row, ordinal) => rowSettlement(runbook, row, ordinal)),
+      rows: rows.map((row, ordinal) => rowSettlement(runbook, row, ordinal, evidence[ordinal])),
     });
     return COMPLETED;
   } finally {
@@ -86,21 +93,25 @@ async function runClaimed(
 }
 
 /** A row of a bounded run as a subject of the results store. The chart names its rows; where it did not, its place does. */
-function rowSettlement(runbook: ProcedureRunbook, row: VerdictRow, ordinal: number): RowSettlement {
+function rowSettlement(
+  runbook: ProcedureRunbook,
+  row: VerdictRow,
+  ordinal: number,
+  evidence: DecisionEvidenceRecord | undefined,
+): RowSettlement {
   const { verdict, subject, reason, standing: _given, ...columns } = row;
   const standing = standingOf(runbook.verdicts, verdict);
   const key = typeof subject === 'string' && subject.trim() !== '' ? subject : `row ${ordinal + 1}`;
   const spoken = typeof reason === 'string' ? reason : verdict;
+  const settled = { key, verdict, columns, ...(evidence !== undefined && { evidence }) };
   if (standing === undefined || standing === 'declined') {
     const undeclared = `the verdict word '${verdict}' has no declared standing`;
     return {
-      key,
+      ...settled,
       outcome: 'declined',
-      verdict,
       standing: 'declined',
       reason: standing === undefined ? undeclared : spoken,
-      columns,
     };
   }
-  return { key, outcome: 'verdict', verdict, standing, reason: spoken, columns };
+  return { ...settled, outcome: 'verdict', standing, reason: spoken };
 }

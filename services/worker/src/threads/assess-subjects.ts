@@ -1,6 +1,7 @@
 /** The subjects of a turn, assessed by their runbook: what a thread does, and what is done without threads. */
 import { type AssessedSubject, createAssessor, dispatchTools, type FleetRunbook } from '@muster/envelope';
 import type { LoadedCatalog } from '@muster/host/catalog';
+import { resolveCredential } from '@muster/host/credentials';
 import { segmentPart } from '../walk-segment.ts';
 import { type TurnOptions, takeTurn } from './assess-turn.ts';
 import type { TurnResult, TurnSubject } from './turn-messages.ts';
@@ -24,7 +25,7 @@ export async function assessSubjects(
 ): Promise<void> {
   const runbook = loaded.byDigest.get(work.definitionDigest)?.runbook as FleetRunbook;
   const call = { toolCallId: work.runId, runId: work.runId };
-  const tools = dispatchTools([...loaded.catalog.tools.values()], { ...call, signal: stop.signal });
+  const tools = dispatchTools([...loaded.catalog.tools.values()], { ...call, signal: stop.signal, resolveCredential });
   const assessor = createAssessor(runbook, { input: work.input, now: work.now }, { ...call, tools });
   const planned = work.subjects.map(([ordinal, key, identity, target, subject]) => ({
     ordinal,

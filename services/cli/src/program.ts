@@ -1,0 +1,206 @@
+/**
+ * The commands, their options and their help. What a command does is loaded when it is called, and not before.
+ * docs/cli.md is checked against this by a test.
+ */
+import { readFileSync } from 'node:fs';
+import { readConfig } from '@muster/host/config';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { ApiClient } from './api-client.ts';
+import type { PrintOptions } from './commands/answer-run.ts';
+import type { RunOptions } from './commands/run.ts';
+import type { RunsOptions } from './commands/runs.ts';
+import { readInstant } from './input-fields.ts';
+
+const MAX_WORKERS = 32;
+const MAX_LISTED = 1000;
+const STATUSES = ['pending', 'running', 'interrupted', 'completed', 'cancelled', 'failed'];
+const EXIT_CODES = `Exit codes:
+  0    done, whatever the verdicts are
+  1    the run failed, or something could not be carried out
+  2    wrong usage, wrong configuration, an input that is not there
+  3    --fail-on problem, and there is one
+  130  ended by Ctrl-C`;
+
+/** Builds the program. `done` is told the exit code of the command that ran. */
+export function buildProgram(done: (code: number) => void): Command {
+  const program = new Command('muster')
+    .usage('<command> [options]')
+    .description('Runs standing procedures over fleets and answers with evidence.')
+    .version(version(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'print the help of a command')
+    .addHelpText('after', `\n${EXIT_CODES}`);
+
+  example(
+    runOptions(program.command('run').description('Run a runbook over files through the API and print its answer.')),
+    'muster run kubernetes_workloads pods.json --rows --fail-on problem',
+  )
+    .addOption(new Option('--detach', 'print the run id and do not wait').conflicts(['json', 'rows', 'failOn']))
+    .action(async (runbook: string, files: string[], options: RunOptions) => {
+      const { runCommand } = await import('./commands/run.ts');
+      done(await runCommand(await api(), runbook, files, options));
+    });
+
+  example(
+    runOptions(program.command('try').description('Try a runbook over files in this process, without any service.')),
+    'kubectl get pods -A -o json | muster try kubernetes_workloads -',
+  ).action(async (runbook: string, files: string[], options: RunOptions) => {
+    const config = readConfig(process.env);
+    const { tryCommand } = await import('./commands/try.ts');
+    done(await tryCommand(config, runbook, files, options));
+  });
+
+  example(
+    printOptions(
+      program.command('get').description('Print the answer of a run that is over.').argument('<run>', 'id of the run'),
+    ),
+    'muster get 0190cf3e-6f3a-7c1e-9b1e-3d5f6a7b8c9d --json',
+  ).action(async (runId: string, options: PrintOptions) => {
+    const { getCommand } = await import('./commands/answer-run.ts');
+    done(await getCommand(await api(), runId, options));
+  });
+
+  example(
+    printOptions(
+      program.command('watch').description('Wait for a run and print its answer.').argument('<run>', 'id of the run'),
+    ),
+    'muster watch "$(muster run kubernetes_workloads pods.json --detach)"',
+  ).action(async (runId: string, options: PrintOptions) => {
+    const { watchCommand } = await import('./commands/answer-run.ts');
+    done(await watchCommand(await api(), runId, options));
+  });
+
+  example(
+    program.command('cancel').description('Ask a run to stop; its answer still comes.'),
+    'muster cancel 0190cf3e-6f3a-7c1e-9b1e-3d5f6a7b8c9d --reason "wrong file"',
+  )
+    .argument('<run>', 'id of the run')
+    .option('--reason <text>', 'why; kept with the run')
+    .action(async (runId: string, options: { reason?: string }) => {
+      const client = await api();
+      await client.cancelRun(runId, options.reason);
+      process.stderr.write(`asked run ${runId} to stop; \`npm run muster -- watch ${runId}\` prints its answer\n`);
+    });
+
+  example(
+    program.command('runs').description('List the latest runs, one a line, newest first.'),
+    'muster runs --status failed --limit 5',
+  )
+    .option('--limit <count>', 'how many at most', wholeNumber(MAX_LISTED), 20)
+    .addOption(new Option('--status <status>', 'only runs of this status').choices(STATUSES))
+    .option('--runbook <name>', 'only runs of this runbook')
+    .option('--json', 'print one run a line as JSON')
+    .action(async (options: RunsOptions) => {
+      const { runsCommand } = await import('./commands/runs.ts');
+      done(await runsCommand(await api(), options));
+    });
+
+  example(
+    program
+      .command('runbooks')
+      .description(
+        'List the runbooks: what each judges, its verdicts, its inputs. With MUSTER_API_URL, those of that API.',
+      ),
+    'MUSTER_RUNBOOKS=./my-runbooks.ts muster runbooks',
+  )
+    .option('--json', 'print one runbook a line as JSON')
+    .action(async (options: { json?: boolean }) => {
+      const config = readConfig(process.env);
+      const { runbooksCommand } = await import('./commands/runbooks.ts');
+      done(await runbooksCommand(config, options));
+    });
+
+  example(
+    serveOptions(program.command('serve').description('Bring up everything on this machine and stay until Ctrl-C.')),
+    'MUSTER_PORT=8080 muster serve --workers 2',
+  )
+    .option('--demo', 'run the demo sweep once before staying')
+    .action(async (options: { verbose?: boolean; workers: number; demo?: boolean }) => {
+      const { serveCommand } = await import('./commands/serve.ts');
+      done(await serveCommand(options));
+    });
+
+  example(
+    serveOptions(program.command('demo').description('Bring up everything, run the demo sweep once, and end.')),
+    "muster demo --json | jq '.envelope.af_coverage'",
+  )
+    .option('--json', 'print { run, envelope } as JSON and nothing else')
+    .action(async (options: { verbose?: boolean; workers: number; json?: boolean }) => {
+      const { demoCommand } = await import('./commands/serve.ts');
+      done(await demoCommand(options));
+    });
+
+  for (const command of [program, ...program.commands]) speakInOneLine(command);
+  return program;
+}
+
+async function api(): Promise<ApiClient> {
+  const { connect } = await import('./connect.ts');
+  return await connect(readConfig(process.env));
+}
+
+function version(): string {
+  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(manifest) as { version: string }).version;
+}
+
+/** Wrong usage is one line that says what was expected. */
+function speakInOneLine(command: Command): void {
+  command.exitOverride().configureOutput({
+    outputError(text, write) {
+      const said = text
+        .replace(/^error: /, '')
+        .replaceAll(/\s*\n\s*/g, ' ')
+        .trim();
+      const known = command.commands.map((one) => one.name()).join(', ');
+      const expected = command.parent === null ? `the commands are ${known}` : `usage: ${usageOf(command)}`;
+      write(`muster: ${said.replace(/\.$/, '')}; ${expected}\n`);
+    },
+  });
+}
+
+function usageOf(command: Command): string {
+  const places = command.usage().replace('[options]', '').trim();
+  return ['muster', command.name(), places, '[options]'].filter((part) => part !== '').join(' ');
+}
+
+function example(command: Command, line: string): Command {
+  return command.addHelpText('after', `\nExample:\n  ${line}`);
+}
+
+function runOptions(command: Command): Command {
+  return printOptions(command)
+    .argument('<runbook>', 'name of the runbook')
+    .argument('[files...]', 'files that become its input; - is standard input')
+    .option('--input <field=value>', 'a field of its input; may be given more than once', append)
+    .option('--now <time>', 'the instant to judge by, like 2026-01-31T12:00:00Z (default: now)', (text: string) =>
+      readInstant('--now', text),
+    );
+}
+
+function printOptions(command: Command): Command {
+  return command
+    .addOption(new Option('--json', 'print { run, envelope } as JSON and nothing else').conflicts('rows'))
+    .option('--rows', 'print one verdict row a line as JSON: subject, verdict, standing, reason, columns')
+    .addOption(new Option('--fail-on <standing>', 'exit 3 when there is a row of this standing').choices(['problem']));
+}
+
+function serveOptions(command: Command): Command {
+  return command
+    .option('--workers <count>', 'worker processes', wholeNumber(MAX_WORKERS), 1)
+    .option('--verbose', 'show the logs of the services on standard error instead of keeping them in files');
+}
+
+function append(value: string, values: readonly string[] = []): string[] {
+  return [...values, value];
+}
+
+function wholeNumber(most: number): (text: string) => number {
+  return (text) => {
+    const count = Number(text);
+    if (!/^\d+$/.test(text) || count < 1 || count > most) {
+      throw new InvalidArgumentError(`It must be a whole number from 1 to ${most}.`);
+    }
+    return count;
+  };
+}
