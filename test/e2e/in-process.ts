@@ -1,7 +1,7 @@
 /** The in-process runner as the measure of the distributed way: one run's rows and answer, made comparable. */
 import { inMemoryArtifacts, newArtifactRef } from '@muster/artifacts';
 import { type AssessedSubject, dispatchTools, type Runbook, runFleet, runProcedure, type Tool } from '@muster/envelope';
-import { inputFileTool } from '@muster/host';
+import { inputFileTool, resolveCredential } from '@muster/host';
 import type { Body } from './muster-cluster.ts';
 
 export const NOW = '2026-05-05T05:05:05.000Z';
@@ -31,7 +31,7 @@ export async function runHere(
   const call = {
     toolCallId: CALL,
     runId: CALL,
-    tools: dispatchTools([...tools, inputFile], { toolCallId: CALL, runId: CALL }),
+    tools: dispatchTools([...tools, inputFile], { toolCallId: CALL, runId: CALL, resolveCredential }),
     artifacts: {
       put: async (put: Parameters<typeof store.put>[1]) => ({
         ref: (await store.put(scope, { ...put, ref: newArtifactRef() })).meta.ref,

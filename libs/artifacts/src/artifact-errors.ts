@@ -17,6 +17,7 @@ export const ERROR_CODES = Object.freeze({
   artifact_store_unavailable: 'the disk or endpoint behind the store did not do what was asked, after bounded retries',
 });
 
+/** The codes of {@link ArtifactError}; each has a line in the table of the README. */
 export type ArtifactErrorCode = keyof typeof ERROR_CODES;
 
 /** The base of all errors of a store. */

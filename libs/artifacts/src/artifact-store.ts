@@ -56,6 +56,7 @@ export interface PutArtifactDetails {
   readonly ref?: ArtifactRef;
 }
 
+/** What `put` takes. */
 export interface PutArtifactInput extends PutArtifactDetails {
   /**
    * A string or Uint8Array is kept byte for byte; anything else must be JSON. Object properties that are undefined are
@@ -64,6 +65,7 @@ export interface PutArtifactInput extends PutArtifactDetails {
   readonly data: unknown;
 }
 
+/** What `putStream` takes: the same, with a source instead of the payload. */
 export interface PutArtifactStreamInput extends PutArtifactDetails {
   /** The length, if it is known before: over the limit it is refused at once, and a source of another length is refused. */
   readonly bytes?: number;
@@ -75,6 +77,7 @@ export interface PutArtifactResult {
   readonly swept: readonly ArtifactRef[];
 }
 
+/** What `get` gives. */
 export interface GetArtifactResult {
   readonly meta: ArtifactMeta;
   /** As it was put: string, Uint8Array or parsed JSON. A streamed put comes back as Uint8Array. */
@@ -87,6 +90,7 @@ export interface ByteRange {
   readonly end?: number;
 }
 
+/** What `getStream` gives. */
 export interface GetArtifactStreamResult {
   readonly meta: ArtifactMeta;
   /** Read it to the end or cancel it: an open body holds a connection or a file. */
@@ -95,6 +99,7 @@ export interface GetArtifactStreamResult {
   readonly range: { readonly start: number; readonly end: number };
 }
 
+/** One page of a listing, newest first. */
 export interface ArtifactPage {
   readonly artifacts: readonly ArtifactMeta[];
   /** Present when there is more. A page may be short, even empty, and still have one. */
@@ -104,6 +109,7 @@ export interface ArtifactPage {
 /** Everything that yields chunks; a web ReadableStream and a Node Readable are both such. */
 export type ArtifactSource = AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>;
 
+/** The store port. The scope comes first in every call: a ref alone opens nothing. */
 export interface ArtifactStore {
   /** The limit of one artifact, in bytes. */
   readonly maxBytes: number;

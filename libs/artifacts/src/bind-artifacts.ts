@@ -29,6 +29,7 @@ export interface ArtifactEvent {
   readonly code?: ArtifactErrorCode;
 }
 
+/** A store that can reach one scope alone. */
 export interface BoundArtifacts {
   put(input: PutArtifactInput): Promise<ArtifactMeta>;
   head(ref: ArtifactRef): Promise<ArtifactMeta | null>;
@@ -37,6 +38,7 @@ export interface BoundArtifacts {
   list(options?: { cursor?: string; limit?: number }): Promise<ArtifactPage>;
 }
 
+/** Options of {@link bindArtifacts}. */
 export interface BindArtifactsOptions {
   readonly origin?: ArtifactOrigin;
   readonly onEvent?: (event: ArtifactEvent) => void;

@@ -31,6 +31,7 @@ const FILE_MODE = 0o600;
 const READ_CHUNK_BYTES = 65_536;
 const PLACE_TRIES = 5;
 
+/** Options of {@link folderArtifacts}. */
 export interface FolderArtifactsOptions extends ArtifactStoreOptions {
   /** Made when it is missing. One file system: renames have to be atomic. */
   readonly directory: string;

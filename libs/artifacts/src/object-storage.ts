@@ -26,6 +26,7 @@ export interface IncomingBody extends AsyncIterable<Uint8Array> {
   seal(): ObjectSeal;
 }
 
+/** An object as its storage describes it. */
 export interface StoredObject {
   readonly record: ObjectRecord;
   readonly seal: ObjectSeal;
@@ -39,12 +40,14 @@ export interface OutgoingBody {
   close(): void | Promise<void>;
 }
 
+/** One object of a listing. */
 export interface ListedObject {
   readonly key: string;
   /** When it was written, by the storage's own clock: Unix milliseconds, or any number that grows with time. */
   readonly writtenAt: number;
 }
 
+/** What an {@link ObjectArtifactStore} stands on: keys, records and bytes. */
 export interface ObjectStorage {
   /** Where it is, for messages: a folder, or a bucket and a host. Never a credential. */
   readonly place: string;

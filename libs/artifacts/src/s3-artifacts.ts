@@ -16,12 +16,14 @@ import type { ArtifactStore } from './artifact-store.ts';
 import { type ArtifactStoreOptions, ObjectArtifactStore, requireWholeNumber } from './object-artifact-store.ts';
 import { S3ObjectStorage } from './s3-object-storage.ts';
 
+/** A key pair, and the token of a temporary one. */
 export interface S3Credentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
 }
 
+/** Options of {@link s3Artifacts}. */
 export interface S3ArtifactsOptions extends ArtifactStoreOptions {
   readonly bucket: string;
   /** Put in front of every key, as it is: `muster/` keeps to a folder. Empty when absent. */

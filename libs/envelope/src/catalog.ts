@@ -5,6 +5,7 @@
 import type { Runbook } from './define-runbook.ts';
 import { assertComposedOf, assertGates, type Tool } from './tool.ts';
 
+/** What a process offers, by name. */
 export interface Catalog {
   readonly runbooks: ReadonlyMap<string, Runbook>;
   readonly tools: ReadonlyMap<string, Tool>;

@@ -13,6 +13,7 @@ import type { HeardLabels } from './verdict-meanings.ts';
 import { hearLabels } from './verdict-meanings.ts';
 import type { WalkCounts } from './walk.ts';
 
+/** What one run of a chart leaves for an answer to be composed of. */
 export interface ChartSummary {
   readonly innerLedger: Ledger;
   readonly ownLedger: Ledger;

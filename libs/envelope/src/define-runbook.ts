@@ -36,6 +36,7 @@ export type ResolvedLimits = Required<Omit<RunLimits, OptionalLimit>> & Pick<Run
 type OptionalLimit = 'deadlineMs' | 'errorBudget';
 const OPTIONAL_LIMITS: readonly OptionalLimit[] = ['deadlineMs', 'errorBudget'];
 
+/** The limits of a run that declares none. */
 export const DEFAULT_LIMITS: ResolvedLimits = Object.freeze({
   chunkSize: 500,
   concurrency: 1,
@@ -60,6 +61,7 @@ export type FleetRunbook = Common & {
   readonly charts: { readonly plan: FlowChart; readonly assess: FlowChart; readonly collect?: FlowChart };
 };
 
+/** What `defineRunbook` gives: a declaration of either form, checked, with its charts built once. */
 export type Runbook = ProcedureRunbook | FleetRunbook;
 
 /**

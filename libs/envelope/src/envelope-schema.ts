@@ -7,6 +7,7 @@
 import { z } from 'zod';
 import { CHART_WALK_ARTIFACT_KIND, RECORDING_ARTIFACT_KIND } from './walk-artifact.ts';
 
+/** The version of the published shape; it is part of the schema's `$id`. */
 export const ENVELOPE_SCHEMA_VERSION = '1.0';
 
 const count = z.int().min(0);

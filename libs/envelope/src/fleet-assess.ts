@@ -26,6 +26,7 @@ import { recordingDispatch, type ToolDispatch } from './tool-dispatch.ts';
 import { DECLINED_VERDICT } from './verdict-rows.ts';
 import type { WalkRow } from './walk.ts';
 
+/** How a subject ended. Every subject of a run ends as exactly one of these. */
 export type SubjectOutcome = 'verdict' | 'declined' | 'not_checked' | 'cannot_cover';
 
 /** How one subject ended. `verdict` and `standing` are there for `verdict` and `declined`, `reasonCode` for the others. */

@@ -33,6 +33,7 @@ export interface FleetPlan {
   readonly recording?: RecordingDescriptor;
 }
 
+/** What a plan came to: something to go on with, or the answer that it already is. */
 export type PlanOutcome =
   | { readonly kind: 'planned'; readonly plan: FleetPlan }
   | { readonly kind: 'absence'; readonly body: unknown }

@@ -20,6 +20,7 @@ export const MAX_GROUPS = 200;
 /** How many subjects are assessed before others get their turn. */
 const YIELD_EVERY = 256;
 
+/** What `runFleet` gives: the answer, and every subject in the order of the plan. */
 export interface FleetOutcome {
   readonly answer: Answer;
   /** Every subject, by ordinal. */

@@ -33,6 +33,7 @@ export interface FleetTotals {
 }
 
 const NO_MENTIONS: MentionList = Object.freeze({ kept: [], mentions: 0 });
+/** The sum of nothing. */
 export const NO_TOTALS: FleetTotals = Object.freeze({
   walk: NO_WALK,
   heard: NOTHING_HEARD,

@@ -4,12 +4,14 @@
  * Invariants:
  * - a fan-out over more items than it declared is refused by name, not cut in silence;
  * - a decider whose rules judged nothing takes its `declined` branch, when it has one, and never its default;
- * - the library's own logger, which prints errors with their payload, stays quiet.
+ * - the library's own logger, which prints errors with their payload, stays quiet;
+ * - a chart that was built with another copy of the library runs as one of this copy.
  */
 import type { FlowChart } from 'footprintjs';
 import { RunFailure } from './answer.ts';
 import { findBadStageId } from './chart-stages.ts';
 import { doubtOf, isEvidence } from './decision.ts';
+import { ownDecision, ownScopeFactory } from './own-substrate.ts';
 import { DECLINED_VERDICT } from './verdict-rows.ts';
 
 /** A fan-out of a chart: its stage, and the state key that its results land under. */
@@ -31,6 +33,7 @@ interface Node {
   readonly name: string;
   readonly fn?: unknown;
   readonly deciderFn?: boolean;
+  readonly selectorFn?: boolean;
   readonly branchId?: string;
   readonly children?: readonly Node[];
   readonly next?: Node;
@@ -69,7 +72,9 @@ function makeTwin(chart: FlowChart, fanOuts: Map<string, FanOut>): GuardedChart 
     copies.set(node, twin as unknown as Node);
     if (node.children !== undefined) twin.children = node.children.map(copy);
     if (node.next !== undefined) twin.next = copy(node.next);
-    if (node.deciderFn === true && typeof node.fn === 'function') twin.fn = guardDecider(node, node.fn as DeciderFn);
+    if ((node.deciderFn || node.selectorFn) && typeof node.fn === 'function') {
+      twin.fn = guardDecider(node, node.fn as DeciderFn);
+    }
     if (node.parallelForEach !== undefined) twin.parallelForEach = guardFanOut(node, node.parallelForEach, fanOuts);
     return twin as unknown as Node;
   };
@@ -77,6 +82,7 @@ function makeTwin(chart: FlowChart, fanOuts: Map<string, FanOut>): GuardedChart 
   const twin = {
     ...chart,
     logger: chart.logger ?? QUIET,
+    scopeFactory: ownScopeFactory(chart),
     root: copy(chart.root as unknown as Node),
     ...(subflows !== undefined && {
       subflows: Object.fromEntries(
@@ -142,11 +148,12 @@ function guardFanOut(node: Node, config: NonNullable<Node['parallelForEach']>, f
 type DeciderFn = (...args: unknown[]) => unknown;
 
 function guardDecider(node: Node, decide: DeciderFn): DeciderFn {
-  const declines = node.children?.some((child) => (child.branchId ?? child.id) === DECLINED_VERDICT) === true;
-  if (!declines) return decide;
+  const declines =
+    node.deciderFn === true && node.children?.some((child) => (child.branchId ?? child.id) === DECLINED_VERDICT);
+  const guard = declines === true ? (decision: unknown) => declineInDoubt(ownDecision(decision)) : ownDecision;
   return (...args) => {
     const decision = decide(...args);
-    return decision instanceof Promise ? decision.then(declineInDoubt) : declineInDoubt(decision);
+    return decision instanceof Promise ? decision.then(guard) : guard(decision);
   };
 }
 

@@ -10,6 +10,7 @@ import { isPlainObject } from './plain-object.ts';
 /** What stands where a redacted value would. */
 export const REDACTED = 'REDACTED';
 
+/** What lies deeper than this is not looked through, so it is hidden whole; a cycle would never end. */
 const MAX_DEPTH = 64;
 
 /** Whether a policy redacts a state key. Asked for rule conditions too, where a threshold would stay readable. */
@@ -29,7 +30,8 @@ function redact(
   fields: readonly string[] | undefined,
   depth: number,
 ): unknown {
-  if (value === null || typeof value !== 'object' || depth >= MAX_DEPTH) return value;
+  if (value === null || typeof value !== 'object') return value;
+  if (depth >= MAX_DEPTH) return REDACTED;
   if (Array.isArray(value)) return value.map((item) => redact(item, policy, fields, depth + 1));
   if (!isPlainObject(value)) return value;
   const copy: Record<string, unknown> = {};

@@ -8,6 +8,7 @@ import type { CoverageEntry } from './coverage.ts';
 import type { RunbookEnvelope } from './envelope.ts';
 import { cellText, renderVerdictTable, type VerdictRow } from './verdict-rows.ts';
 
+/** Options of {@link renderEnvelope}. */
 export interface RenderOptions {
   readonly format: 'terminal' | 'markdown';
   /** Terminal only: ANSI colours by standing. */

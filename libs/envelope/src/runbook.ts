@@ -22,6 +22,7 @@ export interface RunbookRules {
   readonly otherwise?: DefaultBranch;
 }
 
+/** Where the verdicts come from, and how they stand. */
 export interface RunbookVerdictsOptions {
   /** The decider whose branches name the verdicts. */
   readonly decider: string;
@@ -34,12 +35,14 @@ export interface RunbookVerdictsOptions {
 /** Who renders the rows: the model's words, or the client's own panel. */
 export type RunbookPresentation = 'prose' | 'panel';
 
+/** How the recording of a run is filed. */
 export interface RunbookRecordingOptions {
   readonly label?: string;
   /** A recording whose JSON is larger is refused, never cut. Default 5,000,000. */
   readonly maxBytes?: number;
 }
 
+/** How much of a run's walk is filed. */
 export interface RunbookWalkOptions {
   /** How many rows the walk artifact holds. Default 500. */
   readonly cap?: number;

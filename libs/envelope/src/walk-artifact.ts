@@ -10,7 +10,9 @@ import type { RunbookRecordingOptions, RunbookWalkOptions } from './runbook.ts';
 import type { ArtifactSink, MintInput } from './tool.ts';
 import type { ProjectedWalk, WalkProjection, WalkRow } from './walk.ts';
 
+/** The kind that a filed walk is put under. */
 export const CHART_WALK_ARTIFACT_KIND = 'recording/chart-walk';
+/** The kind that a filed recording is put under. */
 export const RECORDING_ARTIFACT_KIND = 'recording/run';
 /** The largest recording that is filed when the runbook does not say, in bytes of JSON. */
 export const DEFAULT_RECORDING_MAX_BYTES = 5_000_000;

@@ -27,6 +27,7 @@ export interface WalkRow {
 /** Whether nothing but size decided what is shown, or the control flow alone is. */
 export type WalkProjection = 'full' | 'control-flow';
 
+/** What {@link projectWalk} gives: the rows that fit, and the counts that say what did not. */
 export interface ProjectedWalk {
   readonly rows: readonly WalkRow[];
   readonly projection: WalkProjection;

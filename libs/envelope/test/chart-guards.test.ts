@@ -1,6 +1,6 @@
 import { type DecideRule, decide, flowChart } from 'footprintjs';
 import { describe, expect, test, vi } from 'vitest';
-import { absent, normalizeFacts, RunFailure, runProcedure, type ToolDispatch } from '../src/index.ts';
+import { absent, evidenceLines, normalizeFacts, RunFailure, runProcedure, type ToolDispatch } from '../src/index.ts';
 import { MemorySink } from './memory-sink.ts';
 import { answer, CALL, type State, toolsThat } from './procedures.ts';
 
@@ -242,6 +242,25 @@ describe('a decision whose rules judged nothing is declined', () => {
     expect((await ruled({ age: { lt: 'b' } }, 1)).verdict).toBe('declined');
     expect((await ruled({ age: { gt: false } }, true)).verdict).toBe('stale');
     expect((await ruled({ age: { lte: 7 } }, '7')).verdict).toBe('declined');
+    expect((await ruled({ age: { gt: false } }, false)).verdict).toBe('fresh');
+  });
+
+  test('one doubtful comparison of a rule is enough', async () => {
+    const rules: DecideRule<State>[] = [{ when: { age: { ne: 0, gt: 7 } }, then: 'stale' }];
+    const { verdict, evidence } = await judged('30', { rules });
+    expect(verdict).toBe('declined');
+    expect(evidence?.rules[0]).toMatchObject({ matched: false, failed: true });
+  });
+
+  test('then no rule decided it, not even one that matched later', async () => {
+    const rules: DecideRule<State>[] = [
+      { when: { age: { gt: 7 } }, then: 'stale' },
+      { when: { age: { ne: 0 } }, then: 'stale', label: 'later' },
+    ];
+    const { verdict, evidence } = await judged('n/a', { rules });
+    expect(verdict).toBe('declined');
+    const lines = evidence === undefined ? [] : evidenceLines(evidence);
+    expect(lines.map(({ decided }) => decided)).toEqual([false, false]);
   });
 
   test('a rule that matched before the doubtful one decides', async () => {
@@ -276,6 +295,52 @@ describe('a decision whose rules judged nothing is declined', () => {
     expect(rows.find(({ type }) => type === 'condition')?.text).toBe(sentence);
   });
 
+  test.each<[string, DecideRule<State>[], string]>([
+    [
+      'a rule without a label',
+      [{ when: { age: { eq: 8 } }, then: 'stale' }],
+      'Rule 1 matched: age 8 eq 8; chose stale.',
+    ],
+    [
+      'a function, by the keys that it read',
+      [{ when: (scope) => scope.age === 8 && scope.known === undefined, then: 'stale', label: 'by hand' }],
+      'Rule 1 "by hand" matched: it read age, known; chose stale.',
+    ],
+    ['a function that reads nothing', [{ when: () => true, then: 'stale' }], 'Rule 1 matched; chose stale.'],
+  ])('the walk tells what decided: %s', async (_, rules, sentence) => {
+    const artifacts = new MemorySink();
+    const { result } = await answer({ procedure: () => posture(8, { rules }) }, { artifacts });
+    const rows = artifacts.redeem(result.walk.ref) as { type: string; text: string }[];
+    expect(rows.find(({ type }) => type === 'condition')?.text).toBe(sentence);
+  });
+
+  test('the walk tells a default without a label, and a choice without evidence, by the branch alone', async () => {
+    const chosen = (decider: (scope: State) => unknown) =>
+      flowChart<State>('check', (scope) => void Object.assign(scope, { items: [1] }), 'start')
+        .addParallelForEach<unknown>('Each', 'each', {
+          items: (scope: State) => scope.items as unknown[],
+          branch: () =>
+            flowChart<State>('Read', (scope) => void Object.assign(scope, { age: 1 }), 'read')
+              .addDeciderFunction('Posture', decider as () => string, 'posture')
+              .addFunctionBranch('fresh', 'Fresh', () => undefined)
+              .end()
+              .build() as never,
+          maxBranches: 1,
+          into: 'results',
+        })
+        .build();
+    const told = async (decider: (scope: State) => unknown) => {
+      const artifacts = new MemorySink();
+      const { result } = await answer({ procedure: () => chosen(decider) }, { artifacts });
+      const rows = artifacts.redeem(result.walk.ref) as { type: string; text: string }[];
+      return rows.find(({ type }) => type === 'condition')?.text;
+    };
+    expect(await told(() => 'fresh')).toBe('Chose Fresh.');
+    expect(await told((scope) => decide(scope, [{ when: { age: { eq: 2 } }, then: 'fresh' }], 'fresh'))).toBe(
+      'No rule of 1 matched; chose the default fresh.',
+    );
+  });
+
   test('without a declined branch the doubt is told in the ledger', async () => {
     const { verdict, open } = await judged('30', { declines: false });
     expect(verdict).toBe('stale');
@@ -293,6 +358,7 @@ describe('facts are normalised to the kinds that rules compare', () => {
   const rules: DecideRule<State>[] = [
     { when: { days: { gt: 7, lt: 99 }, known: { eq: true } }, then: 'a' },
     { when: { phase: { in: ['x', null] as never } }, then: 'a' },
+    { when: { bounded: { gt: 1, lt: undefined } }, then: 'a' },
     { when: { mixed: { eq: 1 } }, then: 'a' },
     { when: { mixed: { eq: 'one' } }, then: 'a' },
     { when: () => true, then: 'a' },
@@ -308,11 +374,30 @@ describe('facts are normalised to the kinds that rules compare', () => {
     [{ days: 7 }, { days: 7 }],
     [{ days: true }, { days: null }],
     [{ days: [7] }, { days: null }],
+    [{ days: '12.50' }, { days: 12.5 }],
+    [{ days: '10.' }, { days: 10 }],
+    [{ days: '.25' }, { days: 0.25 }],
+    [{ days: '1E+10' }, { days: 1e10 }],
+    [{ days: '.' }, { days: null }],
+    [{ days: '.x' }, { days: null }],
+    [{ days: '7 days' }, { days: null }],
+    [{ days: 'over 7' }, { days: null }],
+    [{ days: 'true' }, { days: null }],
+    [{ bounded: '2' }, { bounded: 2 }],
     [{ known: 'TRUE' }, { known: true }],
+    [{ known: ' true\n' }, { known: true }],
     [{ known: 'false' }, { known: false }],
+    [{ known: 'untrue' }, { known: null }],
+    [{ known: 'not true' }, { known: null }],
+    [{ known: 'trueish' }, { known: null }],
+    [{ known: 'true or not' }, { known: null }],
+    [{ known: ['true'] }, { known: null }],
+    [{ known: '1' }, { known: null }],
     [{ known: 'yes' }, { known: null }],
     [{ known: 1 }, { known: null }],
     [{ phase: 7 }, { phase: '7' }],
+    [{ phase: true }, { phase: 'true' }],
+    [{ phase: ['x'] }, { phase: null }],
     [{ phase: null }, { phase: null }],
     [
       { mixed: '1', other: '2' },

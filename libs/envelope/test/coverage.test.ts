@@ -42,13 +42,17 @@ describe('coverage', () => {
     ['no options', undefined, /all three are empty/],
     ['three empty lists', { checked: [], notChecked: [], cannotCover: [] }, /all three are empty/],
     ['a list that is none', { checked: 'a' }, /checked must be a list, got string/],
-    ['a blank entry', { checked: [' '] }, /checked\[0\] must be a non-empty string/],
+    ['a blank entry', { checked: [' '] }, /^coverage: checked\[0\] must be a non-empty string/],
     ['an entry without what', { notChecked: ['a', { why: 'b' }] }, /notChecked\[1\] must be/],
     ['a why that is no text', { checked: [{ what: 'a', why: 1 }] }, /checked\[0\] must be/],
     ['cannotCover without a why', { cannotCover: [{ what: 'a' }] }, /cannotCover\[0\] must be \{ what, why \}/],
     ['cannotCover as a bare string', { cannotCover: ['a'] }, /cannotCover\[0\] must be \{ what, why \}/],
     ['cannotCover with a blank why', { cannotCover: [{ what: 'a', why: ' ' }] }, /cannotCover\[0\] must be/],
-    ['a key of the wire', { checked: ['a'], not_checked: ['b'] }, /not_checked is no list/],
+    [
+      'a key of the wire',
+      { checked: ['a'], not_checked: ['b'] },
+      /not_checked is no list; there are checked, notChecked, cannotCover$/,
+    ],
   ])('%s is refused at the call', (_, options, message) => {
     expect(thrownBy(() => coverage('content', options as CoverageOptions))).toBeInstanceOf(TypeError);
     expect(() => coverage('content', options as CoverageOptions)).toThrow(message);
@@ -62,7 +66,7 @@ describe('absent', () => {
       checked: ['the store'],
       notChecked: ['the archive'],
       cannotCover: [{ what: 'the peer', why: 'no route' }],
-      tryInstead: 'ask the peer',
+      tryInstead: ' ask the peer ',
     });
     expect(JSON.stringify(absence)).toBe(
       JSON.stringify({
@@ -88,7 +92,7 @@ describe('absent', () => {
     ['nothing looked for', { what: ' ', checked: ['a'] }, /what must be a non-empty string/],
     ['no place', { what: 'rows', checked: [] }, /checked must have at least one entry/],
     ['no list of places', { what: 'rows' }, /checked must have at least one entry/],
-    ['a malformed place', { what: 'rows', checked: [{}] }, /absent: checked\[0\]/],
+    ['a malformed place', { what: 'rows', checked: [{}] }, /^absent: checked\[0\]/],
     [
       'a blind spot without a reason',
       { what: 'rows', checked: ['a'], cannotCover: [{ what: 'b' }] },
@@ -144,6 +148,7 @@ describe('recognition is strict', () => {
     expect(reading?.declared.map(({ kind }) => kind)).toEqual(['ledger', 'absence']);
     expect(reading?.declared[1]?.coverage.checked).toEqual([{ what: 'the store' }]);
     expect(readAbsence(coverage(absence, { checked: ['a'] }))).toBe(absence);
+    expect(readCoverageResult(absence)).toMatchObject({ status: 'absent', declared: [{ kind: 'absence' }] });
   });
 
   test('a malformed entry of a foreign ledger is dropped, and both spellings are read', () => {
@@ -183,7 +188,9 @@ describe('the absence signal', () => {
     expect(absenceSignalOf(null)).toBeUndefined();
   });
 
-  test('it names the tool and tells nothing of what was looked for', () => {
+  test('it names itself and the tool, and tells nothing of what was looked for', () => {
+    const signal = new RunbookAbsenceSignal(absent({ what: 'rows', checked: ['a'] }), 'source');
+    expect(signal.name).toBe('RunbookAbsenceSignal');
     expect(signal.tool).toBe('source');
     expect(signal.message).toContain("'source'");
     expect(signal.message).not.toContain('rows');

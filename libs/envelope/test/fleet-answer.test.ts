@@ -109,6 +109,18 @@ describe('the answer of a fleet', () => {
       },
     );
 
+  test('its meanings have one order, in whatever order a store gave the labels back', async () => {
+    const meanings = async (branches: string[]) => {
+      const rules = Object.fromEntries(branches.map((branch) => [branch, [0, `label of ${branch}`] as const]));
+      const answer = await collected({ totals: { ...NO_TOTALS, heard: { rules, defaults: {} } } });
+      if (answer.kind !== 'envelope') throw new Error(answer.kind);
+      return JSON.stringify(answer.body.result.verdict_meanings);
+    };
+    const one = await meanings(['later', 'early', 'mid']);
+    expect(one).toContain('label of mid');
+    expect(await meanings(['mid', 'later', 'early'])).toBe(one);
+  });
+
   test('counters that do not add up are a failure, not an answer', async () => {
     const counts = { total: 3, ok: 1, problem: 0, declined: 1, not_checked: 0, cannot_cover: 0 };
     const answer = await collected({ counts });

@@ -103,6 +103,19 @@ describe('totals of a fleet', () => {
     expect(stored(merged)).toBe(stored(whole));
   });
 
+  test('of two labels that one rule spoke keep the smaller text, whichever settled first', () => {
+    const heard = (label: string): FleetTotals => ({
+      ...NO_TOTALS,
+      heard: { rules: { stale: [0, label] }, defaults: {} },
+    });
+    for (const [left, right] of [
+      ['a', 'b'],
+      ['b', 'a'],
+    ] as const) {
+      expect(mergeTotals(heard(left), heard(right)).heard.rules).toEqual({ stale: [0, 'a'] });
+    }
+  });
+
   test('carry the stamp of the first subject that had one, whichever settled first', () => {
     const stamped = (ordinal: number) =>
       totalSubjects([

@@ -2,7 +2,7 @@ import { decide, flowChart, type RedactionPolicy } from 'footprintjs';
 import { describe, expect, test } from 'vitest';
 import { evidenceLines, type RunbookEnvelope, runbookAsTool, runProcedure } from '../src/index.ts';
 import { MemorySink } from './memory-sink.ts';
-import { CALL, type State } from './procedures.ts';
+import { answer, CALL, type State, writes } from './procedures.ts';
 
 const SECRET = 'S3CR3T';
 
@@ -191,6 +191,85 @@ describe('one policy means the same everywhere', () => {
     }
     expect(walk).toContain('The stage failed: Error.');
     expect(walk).toContain('Emitted seen.');
+  });
+});
+
+/** Runs a chart of one stage under a policy, and gives the state that its recording holds. */
+async function recordedState(values: State, redact: RedactionPolicy): Promise<State> {
+  const artifacts = new MemorySink();
+  await answer({ procedure: writes(values), redact, walk: { recording: true } }, { artifacts });
+  const put = artifacts.puts.find(({ kind }) => kind === 'recording/run');
+  return (JSON.parse(put?.data ?? '') as { snapshot: { sharedState: State } }).snapshot.sharedState;
+}
+
+describe('what a policy reaches', () => {
+  const nested = (levels: number, core: unknown): unknown => (levels === 0 ? core : { in: nested(levels - 1, core) });
+
+  test('values that lie too deep to be looked through are hidden whole, in lists too', async () => {
+    const listed = (levels: number): unknown => (levels === 0 ? { token: SECRET } : [listed(levels - 1)]);
+    const state = await recordedState(
+      { deep: nested(70, { token: SECRET }), list: listed(70), near: nested(60, { token: SECRET, kept: 1 }) },
+      { keys: ['token'] },
+    );
+    expect(JSON.stringify(state)).not.toContain(SECRET);
+    expect(state.near).toEqual(nested(60, { token: 'REDACTED', kept: 1 }));
+  });
+
+  test('a field that is declared below a key is hidden at any depth below it, and nowhere else', async () => {
+    const state = await recordedState(
+      {
+        user: { ssn: SECRET, name: { ssn: SECRET, first: 'kept' }, home: { ssn: SECRET, zip: SECRET, street: 'kept' } },
+        other: { ssn: 'kept', zip: 'kept' },
+      },
+      { fields: { user: ['ssn'], home: ['zip'] } },
+    );
+    expect(state).toEqual({
+      user: {
+        ssn: 'REDACTED',
+        name: { ssn: 'REDACTED', first: 'kept' },
+        home: { ssn: 'REDACTED', zip: 'REDACTED', street: 'kept' },
+      },
+      other: { ssn: 'kept', zip: 'kept' },
+    });
+  });
+
+  test('a value that is no plain object stays what it is', async () => {
+    const state = await recordedState({ at: new Date(0), none: null }, { keys: ['token'] });
+    expect(state).toEqual({ at: '1970-01-01T00:00:00.000Z', none: null });
+  });
+
+  test('a rule on a key of which a field is hidden shows neither threshold nor value', async () => {
+    const judging = () =>
+      flowChart<State>('judging', (scope) => void Object.assign(scope, { user: SECRET }), 'read')
+        .addDeciderFunction(
+          'Posture',
+          (scope: State) => decide(scope, [{ when: { user: { ne: `${SECRET}-other` } }, then: 'fine' }], 'bad'),
+          'posture',
+        )
+        .addFunctionBranch(
+          'fine',
+          'Fine',
+          (scope: State) => void Object.assign(scope, { verdicts: [{ verdict: 'fine' }] }),
+        )
+        .addFunctionBranch('bad', 'Bad', () => undefined)
+        .end()
+        .build();
+    const artifacts = new MemorySink();
+    const outcome = await runProcedure(
+      {
+        name: 'judging',
+        resultKind: 'verdict/x',
+        verdicts: { decider: 'Posture' },
+        redact: { fields: { user: ['ssn'] } },
+        procedure: judging,
+      },
+      {},
+      { ...CALL, artifacts },
+    );
+    expect(outcome.evidence[0]?.rules[0]?.conditions).toEqual([
+      { key: 'user', op: 'ne', threshold: 'REDACTED', actual: 'REDACTED', matched: true },
+    ]);
+    expect(artifacts.puts[0]?.data).not.toContain(SECRET);
   });
 });
 

@@ -77,12 +77,26 @@ describe('text from outside', () => {
     const own = cleanJson(JSON.parse('{"__proto__": {"a": "b"}}')) as object;
     expect(Object.getOwnPropertyNames(own)).toEqual(['__proto__']);
     expect(Object.getPrototypeOf(own)).toBe(Object.prototype);
+    expect(Object.getOwnPropertyDescriptor(own, '__proto__')).toEqual(
+      Object.getOwnPropertyDescriptor({ plain: { a: 'b' } }, 'plain'),
+    );
   });
 
   test('a value that contains itself comes to an end', () => {
     const loop: Record<string, unknown> = { name: 'x' };
     loop.self = loop;
     expect(JSON.stringify(cleanJson(loop))).toContain('null');
+    const list: unknown[] = [];
+    list.push(list);
+    expect(JSON.stringify(cleanJson(list))).toContain('null');
+    const changing = { toJSON: () => changing };
+    expect(cleanJson(changing)).toBeNull();
+  });
+
+  test('what lies within sixty-four levels stays, and what lies deeper is null', () => {
+    const nested = (levels: number): unknown => (levels === 0 ? 'core' : { in: nested(levels - 1) });
+    expect(cleanJson(nested(64))).toEqual(nested(64));
+    expect(JSON.stringify(cleanJson(nested(65)))).toBe(JSON.stringify(nested(65)).replace('{"in":"core"}', 'null'));
   });
 
   test.each([

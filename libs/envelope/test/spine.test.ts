@@ -191,6 +191,7 @@ describe('reserved names', () => {
         procedure: writes({ verdicts: [{ verdict: 'fine' }], report: forged([...SPINE, ...PROJECTION]) }),
       });
       expect(JSON.stringify(result).match(/"forged"/g)).toBeNull();
+      expect(result.report_note).toContain('`af_coverage`, `af_provenance`');
       for (const name of [...SPINE, ...PROJECTION]) expect(result.report_note).toContain(`\`${name}\``);
       expect(result.honest).toBe(7);
       expect('table' in result).toBe(presentation === 'prose');

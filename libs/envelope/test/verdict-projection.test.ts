@@ -188,6 +188,25 @@ describe('meanings are generated', () => {
       stale: 'too old',
       fresh: 'The fresh branch',
     });
+    expect(await meaningsOf(() => posture({}, [], 'fresh', () => ' '))).toMatchObject({ stale: 'The stale branch' });
+  });
+
+  test('a decider that chooses without evidence has its declared branches alone', async () => {
+    const chosen = () =>
+      flowChart<State>('check', () => undefined, 'start')
+        .addDeciderFunction('Posture', () => 'fine', 'posture')
+        .addFunctionBranch('fine', 'Fine', () => undefined)
+        .end()
+        .build();
+    expect(await meaningsOf(chosen)).toEqual({ fine: 'Fine' });
+  });
+
+  test("a stage of the decider's name that decides nothing says nothing", async () => {
+    const forked = () =>
+      flowChart<State>('check', () => undefined, 'start')
+        .addListOfFunction([{ id: 'left', name: 'Left', fn: () => undefined }])
+        .build();
+    expect(await meaningsOf(forked, 'start')).toBeUndefined();
   });
 
   test('over them go the labels that this run carried, the default branch its own', async () => {

@@ -74,6 +74,20 @@ describe('the cap law', () => {
     });
   });
 
+  test('rows that stand beside each other carry their own names, also where only one of them differs', () => {
+    const entry = { type: 'stage' as const, text: 'x', depth: 0 };
+    const first = { ...entry, stageName: 'S', stageId: 's', runtimeStageId: 's#0', subflowId: 'f' };
+    for (const [name, column] of [
+      ['stageName', 'stage'],
+      ['stageId', 'stage_id'],
+      ['runtimeStageId', 'runtime_stage_id'],
+      ['subflowId', 'subflow'],
+    ] as const) {
+      const rows = projectWalk([first, { ...first, [name]: 'other' }, first], 5).rows;
+      expect(rows.map((each) => each[column])).toEqual([first[name], 'other', first[name]]);
+    }
+  });
+
   test('steps are counted as distinct executed steps, not as rows', () => {
     const walk = [
       row('stage', 0, 'a#0'),
@@ -205,6 +219,18 @@ describe('the walk of a run', () => {
     const { result } = await answer({ procedure: writes({}) }, { artifacts });
     expect(result.walk.note).toContain('first second');
     expect(result.walk.note.length).toBeLessThan(400);
+  });
+
+  test('a store that throws what is no error is told as one', async () => {
+    const artifacts = new MemorySink();
+    artifacts.put = () => Promise.reject('secret');
+    const { result } = await answer({ procedure: writes({}) }, { artifacts });
+    expect(result.walk.note).toContain('could not be stored (Error).');
+    expect(result.walk.note).not.toContain('secret');
+  });
+
+  test('a payload that serialises to nothing is refused, by its kind', () => {
+    expect(() => recordingPutInput(undefined)).toThrow(/^recording\/run: the payload serialises to nothing$/);
   });
 
   test("the put input's label is the given one, else the tool's, else a plain one", () => {

@@ -28,6 +28,9 @@ const TEXTS: Readonly<Record<CredentialFault, string>> = {
   credential_abandoned: 'nobody waits for it any more',
 };
 
+/** Every code, as docs/guides/credentials.md lists them. */
+export const CREDENTIAL_FAULTS = Object.keys(TEXTS) as CredentialFault[];
+
 /** A credential that could not be had, by its code. */
 export class CredentialError extends Error {
   override readonly name = 'CredentialError';

@@ -61,6 +61,8 @@ describe('a wrong value stops with its name, what it was and what it may be', ()
     ['MUSTER_LOCK_MS', '999', 'a whole number from 1000 to 60000'],
     ['MUSTER_STALL_CHECK_MS', '30001', 'a whole number from 250 to 30000'],
     ['MUSTER_SHUTDOWN_MS', '1.5', 'a whole number from 500 to 300000'],
+    ['MUSTER_CREDENTIALS_COMMANDS', 'vault,,aws', 'names or paths of programs, separated by commas'],
+    ['MUSTER_CREDENTIALS_CACHE_MS', '3600001', 'a whole number from 0 to 3600000'],
     ['MUSTER_DISPATCH_WINDOW', ' 5', 'a whole number from 1 to 10000'],
   ])('%s=%s', (name, value, expected) => {
     const error = refusal({ [name]: value });
@@ -76,6 +78,15 @@ describe('a wrong value stops with its name, what it was and what it may be', ()
     const error = refusal({ [name]: value });
     expect(error.message).toBe(`${name}: must be ${expected}; its value is not shown`);
   });
+
+  test.each(['MUSTER_', 'DATABASE_', 'S3_SECRET_', 'MUSTER_CREDENTIALS_', 'acme_', 'ACME', '_'])(
+    'no prefix of credentials lets a setting of ours be read, or has no end: %s',
+    (prefix) => {
+      expect(refusal({ MUSTER_CREDENTIALS_ENV_PREFIX: prefix }).message).toBe(
+        `MUSTER_CREDENTIALS_ENV_PREFIX: must be upper-case letters, digits and _, ending with _, and no setting of Muster may begin with it; it was "${prefix}"`,
+      );
+    },
+  );
 
   test('half a pair of S3 keys names the other half', () => {
     expect(refusal({ S3_ACCESS_KEY_ID: 'id' }).message).toMatch(/^S3_ACCESS_KEY_ID: .*S3_SECRET_ACCESS_KEY/);
@@ -93,6 +104,12 @@ describe('a MUSTER_ name that nobody reads', () => {
   ])('%s is refused, and the nearest one named', (name, nearest) => {
     const error = refusal({ [name]: 'geheim' });
     expect(error.message).toBe(`${name}: is no setting of Muster; did you mean ${nearest}?`);
+  });
+
+  test('is let pass when credentials may lie in it, and only then', () => {
+    expect(() => readConfig({ MUSTER_CREDENTIAL_ANYTHING: 'x' })).not.toThrow();
+    const other = { MUSTER_CREDENTIALS_ENV_PREFIX: 'ACME_', MUSTER_CREDENTIAL_ANYTHING: 'geheim' };
+    expect(refusal(other).setting).toBe('MUSTER_CREDENTIAL_ANYTHING');
   });
 
   test('what tests are told, and what belongs to others, is let pass', () => {

@@ -140,4 +140,25 @@ describe('a module that cannot be used is refused in one line', () => {
     expect(error).toBeInstanceOf(ConfigError);
     expect((error as Error).message).toBe(`MUSTER_RUNBOOKS: ${expected}`);
   });
+
+  test.each([
+    [
+      `{ credential: 'kube', from: { file: 'kube' }, perTarget: true }`,
+      'differs by target, but its place has no {target}',
+    ],
+    [
+      `[{ credential: 'kube', from: { env: 'X_{target}' } }]`,
+      'has {target} in its place, but is not declared as perTarget',
+    ],
+    [`{ credential: 'a/b' }`, 'has no place, and its name cannot stand for one'],
+  ])('it has a tool whose credential can lie nowhere: %s', async (needs, expected) => {
+    const file = await writeModule(`
+      import { defineTool } from '@muster/envelope';
+      export const runbooks = [];
+      export const tools = [defineTool({ name: 'nodes', description: 'Reads.', needs: ${needs}, execute: () => 1 })];`);
+    const error = await loadCatalog({ runbooksModule: file, buildId: undefined }).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ConfigError);
+    expect((error as Error).message).toMatch(/^MUSTER_RUNBOOKS: the credential '.*' of the tool 'nodes' /);
+    expect((error as Error).message.endsWith(expected)).toBe(true);
+  });
 });

@@ -75,6 +75,7 @@ export async function runApi(env: NodeJS.ProcessEnv): Promise<void> {
     logger.info({ address: running.address }, 'listening');
     process.send?.({ type: 'ready', address: running.address });
   } catch (error) {
+    parentWatch.end();
     logger.fatal({ code: codeOf(error) }, `cannot start: ${messageOf(error)}`);
     process.exitCode = isMisconfigured(error) ? 2 : 1;
     if (process.connected) process.disconnect();

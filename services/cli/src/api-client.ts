@@ -159,7 +159,8 @@ export class ApiClient {
       for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
         if (cause instanceof CommandError) throw cause;
       }
-      const why = (error as { cause?: { code?: string } }).cause?.code ?? (error as Error).name;
+      const { cause, name } = error as { cause?: { code?: string; message?: string }; name: string };
+      const why = cause?.code ?? cause?.message ?? name;
       throw new ApiAwayError(`the API at ${this.address} cannot be reached (${why})`);
     }
   }

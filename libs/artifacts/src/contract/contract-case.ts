@@ -4,6 +4,7 @@ import { ArtifactError, type ArtifactErrorCode } from '../artifact-errors.ts';
 import { type ArtifactRef, newArtifactRef } from '../artifact-ref.ts';
 import type { ArtifactScope, ArtifactStore } from '../artifact-store.ts';
 
+/** How the store of a case is to be made. */
 export interface HarnessOptions {
   readonly maxBytes?: number;
   readonly now?: () => number;
@@ -21,6 +22,7 @@ export interface ContractHarness {
 /** Makes a store with these options. Stores may share their disk or bucket: cases use scopes of their own. */
 export type MakeHarness = (options?: HarnessOptions) => Promise<ContractHarness>;
 
+/** One guarantee of the port, as a case that runs without a test framework. */
 export interface ContractCase {
   /** The guarantee, as a sentence. */
   readonly name: string;

@@ -14,6 +14,7 @@ import { streamCases } from './stream-cases.ts';
 
 export type { ContractCase, ContractHarness, HarnessOptions, MakeHarness } from './contract-case.ts';
 
+/** Every case of the contract. */
 export const artifactStoreContract: readonly ContractCase[] = Object.freeze([
   ...bytesCases,
   ...putCases,
