@@ -15,7 +15,7 @@ export default {
   mutate: ['libs/envelope/src/**/*.ts', '!libs/envelope/src/index.ts'],
   // The room imports none of ours: nothing else has to be copied.
   ignorePatterns: [
-    ...['docs', 'infra', 'scripts', 'services', 'test'].map((folder) => `/${folder}`),
+    ...['.muster', '.turbo', 'coverage', 'docs', 'infra', 'scripts', 'services', 'test'].map((folder) => `/${folder}`),
     ...otherRooms.map((room) => `/libs/${room}`),
   ],
   // Rewriting it needs TypeScript's JavaScript API, which TypeScript 7 does not have; nothing compiles here anyway.

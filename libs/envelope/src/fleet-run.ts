@@ -7,23 +7,24 @@ import type { FleetRunbook } from './define-runbook.ts';
 import { type AssessedSubject, createAssessor } from './fleet-assess.ts';
 import { collectFleet, maxRowsOf, type OpenGroup, type OpenGroups, STANDING_ORDER } from './fleet-collect.ts';
 import { type PlannedSubject, planFleet } from './fleet-plan.ts';
-import { totalSubjects } from './fleet-totals.ts';
+import { mergeTotals, NO_TOTALS, totalSubjects } from './fleet-totals.ts';
 import type { RunCall } from './procedure-run.ts';
 import type { Timers } from './run-chart.ts';
 import type { RunArgs, SubjectCounts } from './runbook.ts';
+import { countWalk, DEFAULT_WALK_CAP } from './walk.ts';
 
 /** How many keys a group of open subjects names. */
 export const GROUP_SAMPLES = 5;
 /** How many groups of open subjects an answer lists. */
 export const MAX_GROUPS = 200;
 
-/** How many subjects are assessed before others get their turn. */
-const YIELD_EVERY = 256;
+/** How many subjects are assessed before their totals are folded and others get their turn. */
+const TURN_SUBJECTS = 256;
 
 /** What `runFleet` gives: the answer, and every subject in the order of the plan. */
 export interface FleetOutcome {
   readonly answer: Answer;
-  /** Every subject, by ordinal. */
+  /** Every subject, by ordinal. Walks are kept as far as the run's own walk needs them. */
   readonly subjects: readonly AssessedSubject[];
 }
 
@@ -39,20 +40,35 @@ export async function runFleet(
   if (outcome.kind !== 'planned') return { answer: outcome, subjects: [] };
   const assessor = createAssessor(runbook, args, call);
   const subjects: AssessedSubject[] = [];
+  const cap = runbook.walk?.cap ?? DEFAULT_WALK_CAP;
+  let totals = NO_TOTALS;
+  let controlRows = 0;
+  let unfolded: AssessedSubject[] = [];
+  const fold = () => {
+    totals = mergeTotals(totals, totalSubjects(unfolded));
+    unfolded = [];
+  };
   for (const subject of planned) {
     const assessed = await assessor.assess(subject, call.signal);
     if (assessed === 'aborted') {
       return { answer: { kind: 'failure', error: call.signal?.reason }, subjects };
     }
-    subjects.push(assessed);
+    unfolded.push(assessed);
+    // What the run's own walk will hold is the first of these; a fleet's walks are never all held.
+    const { summary: _folded, ...kept } = assessed;
+    subjects.push(controlRows < cap ? kept : { ...kept, walk: [] });
+    controlRows += countWalk(assessed.walk).controlRows;
     onProgress(subjects.length, planned.length);
-    if (subjects.length % YIELD_EVERY === 0) await yieldTurn(call.timers);
+    if (subjects.length % TURN_SUBJECTS !== 0) continue;
+    fold();
+    await yieldTurn(call.timers);
   }
+  fold();
   const { walk, ...plan } = outcome.plan;
   const answer = await collectFleet(runbook, args, call, {
     plan,
     counts: countSubjects(subjects),
-    totals: totalSubjects(subjects),
+    totals,
     head: headOf(subjects, maxRowsOf(runbook)),
     open: groupOpen(subjects),
     walk: async function* () {

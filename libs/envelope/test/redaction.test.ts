@@ -212,6 +212,8 @@ describe('what a policy reaches', () => {
       { keys: ['token'] },
     );
     expect(JSON.stringify(state)).not.toContain(SECRET);
+    expect(state.deep).toEqual(nested(63, 'REDACTED'));
+    expect(JSON.stringify(state.list)).toBe(`${'['.repeat(63)}"REDACTED"${']'.repeat(63)}`);
     expect(state.near).toEqual(nested(60, { token: 'REDACTED', kept: 1 }));
   });
 

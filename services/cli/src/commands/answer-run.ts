@@ -20,9 +20,9 @@ const PATIENCE_MS = 60_000;
 /**
  * Waits until a run is final, showing how far it is.
  *
- * @throws CommandError when the API stays away for a minute, or does not know the run
+ * @throws CommandError when the API stays away for a minute, or does not know the run; AbortError by the signal
  */
-export async function waitForRun(api: ApiClient, runId: string): Promise<RunView> {
+export async function waitForRun(api: ApiClient, runId: string, signal?: AbortSignal): Promise<RunView> {
   let awaySince: number | undefined;
   try {
     for (;;) {
@@ -36,7 +36,7 @@ export async function waitForRun(api: ApiClient, runId: string): Promise<RunView
         if (!(error instanceof ApiAwayError) || performance.now() - awaySince > PATIENCE_MS) throw error;
         progress.update('the API does not answer; waiting for it');
       }
-      await wait(POLL_MS);
+      await wait(POLL_MS, undefined, { signal });
     }
   } finally {
     progress.clear();

@@ -12,6 +12,8 @@ const DEMO_NOW = '2026-01-15T09:00:00Z';
 export interface DemoOptions extends PrintOptions {
   /** Whether Muster stays up afterwards: then there is an API for the next command. */
   readonly stays: boolean;
+  /** Ends the waiting. */
+  readonly signal?: AbortSignal;
 }
 
 /** Runs the demo sweep, prints its answer and, for a person, what to type next. */
@@ -24,7 +26,7 @@ export async function demoSweep(api: ApiClient, options: DemoOptions): Promise<n
     now: DEMO_NOW,
     priority: 'normal',
   });
-  const code = await printRun(api, await waitForRun(api, run.run_id), options);
+  const code = await printRun(api, await waitForRun(api, run.run_id, options.signal), options);
   if (!options.json) await print(nextSteps(run.run_id, options.stays));
   return code;
 }

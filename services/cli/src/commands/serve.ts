@@ -22,8 +22,8 @@ const ECHO_MS = 1000;
 
 /** `muster serve`: brings everything up, runs the demo sweep if asked to, and stays. */
 export async function serveCommand(options: ServeOptions & { readonly demo?: boolean }): Promise<number> {
-  return await withStack(readConfig(process.env), options, async (stack, stopped) => {
-    if (options.demo) await demoSweep(await clientOf(stack), { stays: true });
+  return await withStack(readConfig(process.env), options, async (stack, stopped, signal) => {
+    if (options.demo) await demoSweep(await clientOf(stack), { stays: true, signal });
     const key = relative(process.cwd(), stack.keyFile);
     await print(
       `\nMuster is up at ${stack.address}; the admin key is in ${key.startsWith('..') ? stack.keyFile : key}. Ctrl-C stops it.`,
@@ -40,19 +40,19 @@ export async function demoCommand(options: ServeOptions & { readonly json?: bool
   }
   // The demo leaves the usual port to whoever stays.
   const port = process.env.MUSTER_PORT ?? '0';
-  return await withStack(config, { ...options, env: { MUSTER_PORT: port } }, async (stack) =>
-    demoSweep(await clientOf(stack), { json: options.json, stays: false }),
+  return await withStack(config, { ...options, env: { MUSTER_PORT: port } }, async (stack, _stopped, signal) =>
+    demoSweep(await clientOf(stack), { json: options.json, stays: false, signal }),
   );
 }
 
 /**
  * Brings everything up, does `work` with it, and takes everything down again, also when a signal comes in the middle.
- * `work` is given what the first signal resolves.
+ * `work` is given what the first signal resolves, and a signal that ends its waiting: what it would wait for is gone then.
  */
 async function withStack(
   config: Config,
   options: ServeOptions & { readonly env?: Readonly<Record<string, string>> },
-  work: (stack: Stack, stopped: Promise<number>) => Promise<number>,
+  work: (stack: Stack, stopped: Promise<number>, signal: AbortSignal) => Promise<number>,
 ): Promise<number> {
   const giveUp = new AbortController();
   const stopped = onStop(() => {
@@ -79,8 +79,9 @@ async function withStack(
   }
   progress.clear();
   try {
-    return await Promise.race([work(stack, stopped), stack.failed, stopped]);
+    return await Promise.race([work(stack, stopped, giveUp.signal), stack.failed, stopped]);
   } finally {
+    giveUp.abort();
     progress.clear();
     await stack.stop();
   }
