@@ -26,7 +26,7 @@ export function renderEnvelope(envelope: RunbookEnvelope, options: RenderOptions
   const paint = options.format === 'terminal' && options.color === true;
   const heading = (text: string) =>
     options.format === 'markdown' ? `## ${text}` : paint ? `${BOLD}${text}${RESET}` : text;
-  const sections = [line(ledger.sentence), rowsSection(result, options, paint)];
+  const sections = [countsLine(result), line(ledger.sentence), rowsSection(result, options, paint)];
   sections.push(listSection(heading('Checked'), ledger.checked, options));
   sections.push(listSection(heading('Not checked'), ledger.not_checked, options));
   sections.push(listSection(heading('Cannot be covered'), ledger.cannot_cover, options));
@@ -36,6 +36,14 @@ export function renderEnvelope(envelope: RunbookEnvelope, options: RenderOptions
     `${heading('Walk')}\n${walk.ref === undefined ? `${held}. ${line(walk.note)}` : `${held}: ${walk.ref}`}`,
   );
   return sections.filter((section) => section !== '').join('\n\n');
+}
+
+/** The counts at a glance, with their denominator; nothing for an answer without them. */
+function countsLine({ subjects }: RunbookEnvelope['result']): string {
+  if (subjects === undefined) return '';
+  const { total, problem, declined, ok, not_checked, cannot_cover } = subjects;
+  const open = cannot_cover > 0 ? `, ${cannot_cover} cannot be covered` : '';
+  return `${problem} problem, ${declined} declined, ${ok} ok, ${not_checked} not checked${open}: of ${total} subjects`;
 }
 
 function rowsSection(result: RunbookEnvelope['result'], options: RenderOptions, paint: boolean): string {
