@@ -234,7 +234,11 @@ async function* brokenSource(size: number, chunks: number, error: Error): AsyncG
 /** A source that tells how much was taken from it and whether it was stopped before its end. */
 function countedSource(size: number, chunks: number) {
   let given = 0;
-  const { promise: stopped, resolve } = Promise.withResolvers<'stopped early' | 'read to the end'>();
+  // Not Promise.withResolvers: the contract is packed for Node 20 as well.
+  let resolve: (end: 'stopped early' | 'read to the end') => void = () => {};
+  const stopped = new Promise<'stopped early' | 'read to the end'>((settle) => {
+    resolve = settle;
+  });
   async function* source(): AsyncGenerator<Uint8Array> {
     try {
       for (; given < chunks; given += 1) yield patternBytes(size);
