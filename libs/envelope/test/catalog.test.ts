@@ -38,6 +38,8 @@ describe('a tool is refused where it is defined', () => {
     ['a need from nowhere', { needs: { credential: 'k', from: {} } }, /`needs\.from`.*an object/],
     ['a need from two places', { needs: [{ credential: 'k', from: { env: 'A', file: 'b' } }] }, /`needs\[0\]\.from`/],
     ['a need from an empty command', { needs: { credential: 'k', from: { command: [] } } }, /`needs\.from`/],
+    ['a need from a command with a blank part', { needs: { credential: 'k', from: { command: ['x', ' '] } } }, /from/],
+    ['a need with a blank name', { needs: { credential: ' ' } }, /`needs\.credential`.*" "/],
     ['a mode of a need', { needs: { credential: 'k', mode: 'both' } }, /`needs\.mode`.*"both"/],
     ['a target flag of a need', { needs: { credential: 'k', perTarget: 1 } }, /`needs\.perTarget`.*1/],
     ['a need that is none', { needs: [null] }, /`needs\[0\]\.credential`.*undefined/],
@@ -50,7 +52,7 @@ describe('a tool is refused where it is defined', () => {
       ...tool,
       composedOf: ['a', 'b'],
       gates: true,
-      needs: { credential: 'k', from: { command: ['x'] } },
+      needs: { credential: 'k', from: { command: ['x'] }, mode: 'machine' },
     });
     expect(made).toMatchObject({ composedOf: ['a', 'b'], gates: true, schema: { name: 'tool', description: 'd' } });
     expect(Object.isFrozen(made)).toBe(true);

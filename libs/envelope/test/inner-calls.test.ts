@@ -151,6 +151,17 @@ describe('the dispatch over registered tools', () => {
     expect((await call(echo, { signal: outer }, { signal: own })).signal).toBe(own);
   });
 
+  test('the target of a call reaches its tool', async () => {
+    expect((await call(echo, {}, { target: 'cluster-a' })).target).toBe('cluster-a');
+    expect(Object.keys(await call(echo))).not.toContain('target');
+  });
+
+  test('what a tool without credentials throws is thrown as it is', async () => {
+    const error = new Error('down');
+    const failing = defineTool({ name: 'failing', description: 'd', execute: () => Promise.reject(error) });
+    await expect(call(failing)).rejects.toBe(error);
+  });
+
   test('arguments are passed as they are, and are an empty object when there are none', async () => {
     const given = defineTool<unknown>({ name: 'given', description: 'd', execute: (args) => args });
     const tools = dispatchTools([given as Tool], { toolCallId: 'c1' });
@@ -162,6 +173,7 @@ describe('the dispatch over registered tools', () => {
     const tools = dispatchTools([echo], { toolCallId: 'c1' });
     expect([tools.has('echo'), tools.has('other')]).toEqual([true, false]);
     await expect(tools.call('other')).rejects.toMatchObject({ code: 'tool_unknown', tool: 'other' });
+    await expect(tools.call('other')).rejects.toThrow("the tool 'other' is not registered");
   });
 
   test.each<[string, Partial<Tool>, string, RegExp]>([
@@ -302,6 +314,12 @@ describe('declared needs', () => {
     const aborted = needing(kube, (_, context) => context.signal?.throwIfAborted());
     const resolve = () => sealCredential('kube', SECRET);
     await expect(resolving(aborted, resolve, { signal: controller.signal })).rejects.toBe(reason);
+    const telling = needing(kube, (_, context) => {
+      throw new Error(`stopped with ${context.credential?.reveal()}`);
+    });
+    await expect(resolving(telling, resolve, { signal: controller.signal })).rejects.toThrow(
+      /^the tool 'needing' failed: Error$/,
+    );
     const signal = new RunbookAbsenceSignal(nothing, 'deeper');
     const absentTool = needing(kube, () => {
       throw signal;
