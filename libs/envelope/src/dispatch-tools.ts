@@ -75,10 +75,20 @@ export function dispatchTools(tools: readonly Tool[], outer: OuterCall): ToolDis
       } catch (error) {
         // Ours say nothing that they should not, and an abort has to be known as one.
         if (absenceSignalOf(error) !== undefined || (signal?.aborted && error === signal.reason)) throw error;
-        throw new ToolFailedError(name, errorIdentity(error));
+        throw new ToolFailedError(name, identityWithout(error, credentials.credentials));
       }
     },
   };
+}
+
+/** The error's name and code; only that it is an error where a tool has put a credential's value into them. */
+function identityWithout(error: unknown, credentials: ToolContext['credentials'] = {}): string {
+  const identity = errorIdentity(error);
+  const tells = Object.values(credentials).some((credential) => {
+    const value = credential.reveal();
+    return value !== '' && identity.includes(value);
+  });
+  return tells ? 'Error' : identity;
 }
 
 function refuseAsking(tool: Tool): void {

@@ -307,6 +307,15 @@ describe('declared needs', () => {
     expect(failed.stack).not.toContain(SECRET);
   });
 
+  test('never get into it by its code or name either', async () => {
+    const token = 'Tok3nWithoutMarks';
+    const tool = needing(kube, (_, context) => {
+      throw Object.assign(new Error('refused'), { code: context.credential?.reveal() });
+    });
+    const failed = (await resolving(tool, () => sealCredential('kube', token)).catch((error) => error)) as Error;
+    expect(failed.message).toBe("the tool 'needing' failed: Error");
+  });
+
   test('leave absences and aborts as they are', async () => {
     const controller = new AbortController();
     const reason = new Error('stopped');
