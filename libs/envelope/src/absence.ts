@@ -5,7 +5,7 @@
  */
 import { isAbsence } from './absence-shape.ts';
 import type { CoverageEntry, CoverageInput } from './coverage.ts';
-import { coverageLists, readCoverageResult, readOptions } from './coverage.ts';
+import { COVERAGE_OPTIONS, coverageLists, readCoverageResult, readOptions, refuseUnknown } from './coverage.ts';
 
 /** What {@link absent} returns. */
 export interface AbsenceResult {
@@ -36,16 +36,20 @@ export interface AbsenceOptions {
 export const ABSENCE_NOTE =
   'Nothing was found in the places listed under `checked`. This is an answer, not an error: asking again the same way gives the same. It says nothing about places that are not listed.';
 
+const ABSENCE_KEYS = ['what', ...COVERAGE_OPTIONS, 'tryInstead'];
+
 /**
  * Declares that nothing was found.
  *
- * @throws TypeError when `what` is empty or `checked` has no entry: an absence that looked nowhere proves nothing.
+ * @throws TypeError when `what` is empty or `checked` has no entry, since an absence that looked nowhere proves nothing;
+ * when an entry is malformed; and for a key that is none of its options, which could be a limit under another spelling.
  */
 export function absent(options: AbsenceOptions): AbsenceResult {
   const what: unknown = options?.what;
   if (typeof what !== 'string' || what.trim() === '') {
     throw new TypeError('absent: what must be a non-empty string that says what was looked for');
   }
+  refuseUnknown('absent', 'option', options, ABSENCE_KEYS);
   const { checked, notChecked, cannotCover, tryInstead } = options;
   if (!Array.isArray(checked) || checked.length === 0) {
     throw new TypeError('absent: checked must have at least one entry; an absence that looked nowhere proves nothing');

@@ -3,7 +3,7 @@
  * the start and not the first run at three in the morning.
  */
 import type { Runbook } from './define-runbook.ts';
-import { assertComposedOf, assertGates, type Tool } from './tool.ts';
+import { assertComposedOf, assertGates, assertLimits, type Tool } from './tool.ts';
 
 /** What a process offers, by name. */
 export interface Catalog {
@@ -48,6 +48,7 @@ function checkDeclarations(tool: Tool): void {
   try {
     assertComposedOf(tool.name, tool.composedOf);
     assertGates(tool.name, tool.gates);
+    assertLimits(tool.name, tool.limits);
   } catch (error) {
     throw new CatalogError((error as Error).message, { cause: error });
   }

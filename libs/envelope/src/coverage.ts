@@ -67,7 +67,7 @@ export const COVERAGE_NOTE =
 
 export const EMPTY_LEDGER: Ledger = Object.freeze({ checked: [], notChecked: [], cannotCover: [] });
 
-const OPTIONS = ['checked', 'notChecked', 'cannotCover'];
+export const COVERAGE_OPTIONS: readonly string[] = ['checked', 'notChecked', 'cannotCover'];
 
 /**
  * Wraps a tool's content with what it covers.
@@ -76,13 +76,23 @@ const OPTIONS = ['checked', 'notChecked', 'cannotCover'];
  * says nothing, or less than its author meant, is refused where it is made.
  */
 export function coverage<T>(content: T, options: CoverageOptions): CoverageResult<T> {
-  const unknown = Object.keys(options ?? {}).find((key) => !OPTIONS.includes(key));
-  if (unknown !== undefined) throw new TypeError(`coverage: ${unknown} is no list; there are ${OPTIONS.join(', ')}`);
+  refuseUnknown('coverage', 'list', options, COVERAGE_OPTIONS);
   const ledger = readOptions('coverage', options);
   if (ledger.checked.length + ledger.notChecked.length + ledger.cannotCover.length === 0) {
     throw new TypeError('coverage: give at least one entry in checked, notChecked or cannotCover; all three are empty');
   }
   return { af_coverage: { ...coverageLists(ledger), note: COVERAGE_NOTE }, result: content };
+}
+
+/** A key that nobody reads would be a declared limit that vanished. @throws TypeError naming it */
+export function refuseUnknown(
+  caller: string,
+  what: 'list' | 'option',
+  options: object | undefined,
+  known: readonly string[],
+): void {
+  const unknown = Object.keys(options ?? {}).find((key) => !known.includes(key));
+  if (unknown !== undefined) throw new TypeError(`${caller}: ${unknown} is no ${what}; there are ${known.join(', ')}`);
 }
 
 /** Reads declared lists strictly. @throws TypeError naming the list and the place of a malformed entry */
@@ -115,7 +125,8 @@ export function ledgerOfResult(value: unknown): Ledger {
 
 /**
  * Reads three lists leniently, as a chart's state or a foreign tool writes them: both spellings of the keys, bare strings
- * for entries; a malformed entry is dropped (contract: "a malformed entry is dropped").
+ * for entries; a malformed entry is dropped (contract: "a malformed entry is dropped"), and of one that names what it is
+ * about only the malformed `why`, where none is required.
  */
 export function readLedger(value: unknown): Ledger {
   if (!isPlainObject(value)) return EMPTY_LEDGER;
@@ -174,7 +185,12 @@ function readEntry(value: unknown, whyRequired: boolean): CoverageEntry | undefi
 
 function lenientEntries(value: unknown, whyRequired: boolean): CoverageEntry[] {
   if (!Array.isArray(value)) return [];
-  return value.flatMap((item) => readEntry(item, whyRequired) ?? []);
+  return value.flatMap((item) => {
+    const entry = readEntry(item, whyRequired);
+    if (entry !== undefined || whyRequired || !isPlainObject(item)) return entry ?? [];
+    // A reason that cannot be used costs the reason: a gap that was declared is never lost.
+    return readEntry(item.what, false) ?? [];
+  });
 }
 
 function strictEntries(caller: string, option: string, value: unknown, whyRequired: boolean): CoverageEntry[] {

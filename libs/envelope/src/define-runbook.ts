@@ -33,12 +33,12 @@ import { DECLINED_VERDICT } from './verdict-rows.ts';
 export type ResolvedLimits = Required<Omit<RunLimits, OptionalLimit>> & Pick<RunLimits, OptionalLimit>;
 
 /** Limits that are off when they are left out. */
-type OptionalLimit = 'deadlineMs' | 'errorBudget';
-const OPTIONAL_LIMITS: readonly OptionalLimit[] = ['deadlineMs', 'errorBudget'];
+type OptionalLimit = 'canary' | 'deadlineMs' | 'errorBudget';
+const OPTIONAL_LIMITS: readonly OptionalLimit[] = ['canary', 'deadlineMs', 'errorBudget'];
 
 /** The limits of a run that declares none. */
 export const DEFAULT_LIMITS: ResolvedLimits = Object.freeze({
-  chunkSize: 500,
+  chunkSize: 1000,
   concurrency: 1,
   subjectTimeoutMs: 30_000,
   maxSubjects: 100_000,
@@ -91,6 +91,7 @@ export function defineRunbook<Subject = never>(declaration: RunbookDeclaration<S
   }
   if (procedure !== undefined) {
     if (typeof procedure !== 'function') throw fail('procedure', 'a function', procedure);
+    if (limits.canary !== undefined) throw fail('limits.canary', 'left out: only a fleet has targets', limits.canary);
     const chart = probeChart(name, 'procedure', () => (procedure as RunbookProcedure)(probeDispatch(name)));
     return Object.freeze({
       ...declaration,
@@ -150,10 +151,18 @@ function checkStandings(declaration: RunbookDeclaration<never>, fail: Refusal): 
   }
 }
 
-function checkPercent(value: string, fail: Refusal): void {
-  const share = /^(\d{1,3}(?:\.\d+)?)%$/.exec(value);
-  if (share === null || Number(share[1]) <= 0 || Number(share[1]) > 100) {
-    throw fail('limits.errorBudget', "a whole number of at least 1, or a share like '5%'", value);
+function isShare(value: unknown): boolean {
+  const [, percent] = typeof value === 'string' ? (/^(\d{1,3}(?:\.\d+)?)%$/.exec(value) ?? []) : [];
+  return percent !== undefined && Number(percent) > 0 && Number(percent) <= 100;
+}
+
+function checkLimit(limit: string, value: unknown, fail: Refusal): void {
+  if (limit === 'canary') {
+    if (value !== undefined && !isShare(value)) throw fail('limits.canary', "a share like '10%'", value);
+  } else if (limit === 'errorBudget' && typeof value === 'string') {
+    if (!isShare(value)) throw fail('limits.errorBudget', "a whole number of at least 1, or a share like '5%'", value);
+  } else {
+    checkWhole(value, `limits.${limit}`, fail);
   }
 }
 
@@ -163,8 +172,7 @@ function checkLimits(limits: unknown, fail: Refusal): ResolvedLimits {
   const known = [...Object.keys(DEFAULT_LIMITS), ...OPTIONAL_LIMITS];
   for (const [limit, value] of Object.entries(limits)) {
     if (!known.includes(limit)) throw fail(`limits.${limit}`, `one of ${known.join(', ')}`, value);
-    if (limit === 'errorBudget' && typeof value === 'string') checkPercent(value, fail);
-    else checkWhole(value, `limits.${limit}`, fail);
+    checkLimit(limit, value, fail);
   }
   return Object.freeze({ ...DEFAULT_LIMITS, ...(limits as RunLimits) });
 }

@@ -7,11 +7,16 @@
  * was resolved leaves the call: an error of a tool that held a credential is told by its name and code.
  */
 import { absenceSignalOf } from './absence.ts';
+import type { CallPacer } from './call-pacer.ts';
 import type { Credential, CredentialNeed, ResolveCredential } from './credential.ts';
 import { nameNeed, needsOf } from './credential.ts';
 import { errorIdentity } from './error-identity.ts';
+import { callPaced } from './paced-call.ts';
+import { memoryPacer } from './shared-pacer.ts';
 import type { Tool, ToolContext } from './tool.ts';
-import type { ToolDispatch, ToolDispatchCallOptions } from './tool-dispatch.ts';
+import { readBusy, ToolBusyError } from './tool-busy.ts';
+import type { RunClock, ToolDispatch, ToolDispatchCallOptions } from './tool-dispatch.ts';
+import { ToolRefusedError } from './tool-refused.ts';
 
 /** The outer call that inner calls belong to. */
 export interface OuterCall {
@@ -20,20 +25,15 @@ export interface OuterCall {
   readonly signal?: AbortSignal;
   /** Resolves declared needs; without it every tool that needs a credential is refused. */
   readonly resolveCredential?: ResolveCredential;
+  /** Holds the limits of tools; without it they hold within this process. */
+  readonly pacer?: CallPacer;
+  /** The time limit of the run that calls: a busy target is worth waiting for so long, or two minutes if that is more. */
+  readonly timeoutMs?: number;
 }
 
-/** A tool that was not run, by name and code. */
-export class ToolRefusedError extends Error {
-  override readonly name = 'ToolRefusedError';
-  readonly code: string;
-  readonly tool: string;
-
-  constructor(tool: string, code: string, why: string) {
-    super(`the tool '${tool}' ${why}`);
-    this.tool = tool;
-    this.code = code;
-  }
-}
+const LEAST_PATIENCE_MS = 120_000;
+/** Made when the first call needs it. */
+let processPacer: CallPacer | undefined;
 
 /** A tool that failed while it held a credential: what it threw could carry the value, so its name and code stand here. */
 export class ToolFailedError extends Error {
@@ -51,8 +51,9 @@ export class ToolFailedError extends Error {
 export function dispatchTools(tools: readonly Tool[], outer: OuterCall): ToolDispatch {
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   let calls = 0;
-  return {
+  const dispatch = (clock?: RunClock): ToolDispatch => ({
     has: (name) => byName.has(name),
+    timedBy: dispatch,
     async call(name, args = {}, options = {}) {
       const tool = byName.get(name);
       if (tool === undefined) throw new ToolRefusedError(name, 'tool_unknown', 'is not registered');
@@ -60,25 +61,35 @@ export function dispatchTools(tools: readonly Tool[], outer: OuterCall): ToolDis
       const toolCallId = `${outer.toolCallId}#inner-${++calls}`;
       const signal = options.signal ?? outer.signal;
       const { target } = options;
-      const credentials = await resolveNeeds(tool, outer.resolveCredential, { target, signal });
-      const context: ToolContext = {
-        toolCallId,
-        ...(outer.runId !== undefined && { runId: outer.runId }),
-        ...(signal !== undefined && { signal }),
-        ...(target !== undefined && { target }),
-        ...credentials,
-        hasArtifacts: false,
-      };
-      if (credentials === undefined) return await tool.execute(args as Record<string, unknown>, context);
-      try {
-        return await tool.execute(args as Record<string, unknown>, context);
-      } catch (error) {
-        // Ours say nothing that they should not, and an abort has to be known as one.
-        if (absenceSignalOf(error) !== undefined || (signal?.aborted && error === signal.reason)) throw error;
-        throw new ToolFailedError(name, identityWithout(error, credentials.credentials));
-      }
+      const patienceMs = Math.max(outer.timeoutMs ?? 0, LEAST_PATIENCE_MS);
+      processPacer ??= outer.pacer === undefined ? memoryPacer() : undefined;
+      const pacer = (outer.pacer ?? processPacer) as CallPacer;
+      const call = { tool: name, target, limits: tool.limits, signal, patienceMs, longestMs: patienceMs };
+      return await callPaced({ pacer, call, clock }, async () => {
+        // Resolved for each try: a credential may be over by the time that a call has waited.
+        const credentials = await resolveNeeds(tool, outer.resolveCredential, { target, signal });
+        const context: ToolContext = {
+          toolCallId,
+          ...(outer.runId !== undefined && { runId: outer.runId }),
+          ...(signal !== undefined && { signal }),
+          ...(target !== undefined && { target }),
+          ...credentials,
+          hasArtifacts: false,
+        };
+        if (credentials === undefined) return await tool.execute(args as Record<string, unknown>, context);
+        try {
+          return await tool.execute(args as Record<string, unknown>, context);
+        } catch (error) {
+          // Ours say nothing that they should not, an abort has to be known as one, and of a busy sign only that is read.
+          if (absenceSignalOf(error) !== undefined || (signal?.aborted && error === signal.reason)) throw error;
+          const busy = readBusy(error);
+          if (busy !== undefined) throw new ToolBusyError(busy);
+          throw new ToolFailedError(name, identityWithout(error, credentials.credentials));
+        }
+      });
     },
-  };
+  });
+  return dispatch();
 }
 
 /** The error's name and code; only that it is an error where a tool has put a credential's value into them. */

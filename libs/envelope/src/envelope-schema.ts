@@ -49,6 +49,24 @@ const subjectsSchema = z.strictObject({
   cannot_cover: count,
 });
 
+const dryRunSchema = z.strictObject({
+  subjects: count,
+  targets: z
+    .strictObject({
+      distinct: count,
+      without: count,
+      top: z.array(z.strictObject({ target: z.string(), subjects: count })),
+    })
+    .optional(),
+});
+
+const rerunSchema = z.strictObject({
+  of: z.string(),
+  only: z.array(z.string()).optional(),
+  subjects: count.optional(),
+  definition_changed: z.boolean(),
+});
+
 /** The zod schema of an envelope. */
 export const runbookEnvelopeSchema = z.strictObject({
   af_coverage: coverageSchema,
@@ -63,6 +81,8 @@ export const runbookEnvelopeSchema = z.strictObject({
     render_note: z.string().optional(),
     verdict_meanings: z.record(z.string(), z.string()).optional(),
     subjects: subjectsSchema.optional(),
+    dry_run: dryRunSchema.optional(),
+    rerun: rerunSchema.optional(),
     report_note: z.string().optional(),
     walk: walkSchema,
   }),

@@ -31,10 +31,32 @@ export interface RunbookEnvelope {
     readonly render_note?: string;
     readonly verdict_meanings?: Readonly<Record<string, string>>;
     readonly subjects?: SubjectCounts;
+    readonly dry_run?: DryRunNote;
+    readonly rerun?: RerunNote;
     readonly report_note?: string;
     readonly walk: WalkDescriptor;
     readonly [field: string]: unknown;
   };
+}
+
+/** What a dry run counted. The subjects without a target are `without`. */
+export interface DryRunNote {
+  readonly subjects: number;
+  /** The targets with the most subjects first; absent where the runbook declares none. */
+  readonly targets?: {
+    readonly distinct: number;
+    readonly without: number;
+    readonly top: readonly { readonly target: string; readonly subjects: number }[];
+  };
+}
+
+/** Which part of which run was done again: subjects that had ended so, or so many that were named. */
+export interface RerunNote {
+  readonly of: string;
+  readonly only?: readonly string[];
+  readonly subjects?: number;
+  /** The runbook is not the one that judged the run before. */
+  readonly definition_changed: boolean;
 }
 
 /** The rows an answer shows, and the counts of those it does not. */
@@ -66,10 +88,12 @@ export interface EnvelopeParts {
   readonly rows: RowSet;
   readonly meanings?: Readonly<Record<string, string>>;
   readonly subjects?: SubjectCounts;
+  readonly dryRun?: DryRunNote;
+  readonly rerun?: RerunNote;
   readonly walk: WalkDescriptor;
 }
 
-const SPINE_NAMES = ['af_coverage', 'af_provenance', 'rule_version', 'report_note', 'walk'];
+const SPINE_NAMES = ['af_coverage', 'af_provenance', 'rule_version', 'dry_run', 'rerun', 'report_note', 'walk'];
 const PROJECTION_NAMES = [
   'verdicts',
   'rows_shown',
@@ -105,6 +129,8 @@ export function composeEnvelope(parts: EnvelopeParts): RunbookEnvelope {
   ]);
   if (verdictShaped) Object.assign(result, projection(parts));
   if (parts.subjects !== undefined) result.subjects = parts.subjects;
+  if (parts.dryRun !== undefined) result.dry_run = parts.dryRun;
+  if (parts.rerun !== undefined) result.rerun = parts.rerun;
   if (refused.length > 0) {
     const names = refused.map((field) => `\`${field}\``).join(', ');
     result.report_note = `The chart's report spelled ${names}: names that the envelope keeps for itself. What the report had there was left out; what stands there is the envelope's own.`;
@@ -144,7 +170,10 @@ function bridgeLedger(parts: EnvelopeParts, verdictShaped: boolean): Ledger {
   const checked: CoverageEntry[] = [];
   // A run that was stopped before its first step has checked nothing by its procedure.
   if (parts.steps > 0) {
-    const what = `the procedure '${parts.chartName}': ${parts.steps} step(s) recorded under ${ruleSet(parts.rules)}`;
+    const what =
+      parts.dryRun === undefined
+        ? `the procedure '${parts.chartName}': ${parts.steps} step(s) recorded under ${ruleSet(parts.rules)}`
+        : `the plan of '${parts.chartName}': ${parts.steps} step(s) recorded; no rule was applied`;
     checked.push({ what });
   }
   const { declined } = parts.rows;
@@ -159,12 +188,18 @@ function bridgeLedger(parts: EnvelopeParts, verdictShaped: boolean): Ledger {
 }
 
 function sentence(parts: EnvelopeParts, verdictShaped: boolean, ledger: Ledger): string {
-  const ran = `Ran '${parts.chartName}' under ${ruleSet(parts.rules)}: ${parts.steps} step(s) recorded`;
+  const again = parts.rerun === undefined ? '' : `; a part of run ${parts.rerun.of} again`;
+  const declared = `${ledger.notChecked.length} not-checked item(s) declared.`;
+  if (parts.dryRun !== undefined) {
+    const counted = `${parts.dryRun.subjects} subject(s) counted, none assessed`;
+    return `Dry run of '${parts.chartName}': ${parts.steps} step(s) of its plan recorded${again}; ${counted}; ${declared}`;
+  }
+  const ran = `Ran '${parts.chartName}' under ${ruleSet(parts.rules)}: ${parts.steps} step(s) recorded${again}`;
   const { total, declined } = parts.rows;
   const rows = verdictShaped ? `; ${total} row(s) assessed, ${declined} declined (no classification reached)` : '';
   const subjects = parts.subjects;
   const open = subjects === undefined ? '' : subjectsClause(subjects);
-  return `${ran}${rows}${open}; ${ledger.notChecked.length} not-checked item(s) declared.`;
+  return `${ran}${rows}${open}; ${declared}`;
 }
 
 function subjectsClause(counts: SubjectCounts): string {

@@ -7,13 +7,13 @@
  */
 import type { FlowChart } from 'footprintjs';
 import { absenceSignalOf } from './absence.ts';
+import { ChartClock } from './chart-clock.ts';
 import { type ChartSummary, summariseChart } from './chart-summary.ts';
 import { cleanJson, cleanLine } from './clean-text.ts';
 import type { Decision, DecisionEvidenceRecord } from './decision.ts';
 import { DOUBT_TEXT, decidingLabel, isDecisionOf } from './decision.ts';
 import type { FleetRunbook } from './define-runbook.ts';
 import { standingOf } from './define-runbook.ts';
-import { ToolRefusedError } from './dispatch-tools.ts';
 import { errorIdentity } from './error-identity.ts';
 import type { PlannedSubject } from './fleet-plan.ts';
 import { isPlainObject } from './plain-object.ts';
@@ -22,7 +22,10 @@ import { redactValue } from './redaction.ts';
 import type { ChartRun } from './run-chart.ts';
 import { ChartTimeoutError, runChart } from './run-chart.ts';
 import type { RunArgs, Standing } from './runbook.ts';
+import { recordSubject, type SubjectRecording, subjectRecordings } from './subject-recording.ts';
+import { targetBusyOf } from './tool-busy.ts';
 import { recordingDispatch, type ToolDispatch } from './tool-dispatch.ts';
+import { ToolRefusedError } from './tool-refused.ts';
 import { DECLINED_VERDICT } from './verdict-rows.ts';
 import type { WalkRow } from './walk.ts';
 
@@ -44,6 +47,8 @@ export interface AssessedSubject {
   readonly evidence?: DecisionEvidenceRecord;
   readonly walk: readonly WalkRow[];
   readonly summary?: ChartSummary;
+  /** There when the runbook asks for the recordings of its subjects. */
+  readonly recording?: SubjectRecording;
 }
 
 /** The longest reason, in UTF-16 units. */
@@ -67,9 +72,11 @@ export function createAssessor(runbook: FleetRunbook, args: RunArgs, call: Omit<
         input: { ...args, subject: planned.subject },
         signal,
         timeoutMs: runbook.limits.subjectTimeoutMs,
+        clock: slot.clock,
         redact: runbook.redact,
         timers: call.timers,
         walkPrefix: `subject~${planned.ordinal}`,
+        recorded: subjectRecordings(runbook.walk) !== 'none',
       });
       // A chart that is still running somewhere may call its tools late: its slot is not used again.
       if (run.outcome !== 'failed') free.push(slot);
@@ -82,11 +89,14 @@ export function createAssessor(runbook: FleetRunbook, args: RunArgs, call: Omit<
         ...(identity !== undefined && { identity }),
         ...(target !== undefined && { target }),
       };
+      const judgement = judge(runbook, planned, run);
+      const recording = recordSubject(run, judgement.standing, runbook.walk);
       return {
         ...place,
-        ...judge(runbook, planned, run),
+        ...judgement,
         walk: run.walk,
         summary,
+        ...(recording !== undefined && { recording }),
       };
     },
   };
@@ -114,6 +124,7 @@ export function notChecked(
 
 interface Slot {
   readonly chart: FlowChart;
+  readonly clock: ChartClock;
   readonly records: { length: number } & ReturnType<typeof recordingDispatch>['records'];
   /** The target of the subject that the slot serves: calls are made for it. */
   target: string | undefined;
@@ -121,9 +132,10 @@ interface Slot {
 
 function openSlot(runbook: FleetRunbook, call: Pick<RunCall, 'tools'>): Slot {
   const place: { target: string | undefined } = { target: undefined };
-  const delivered = call.tools === undefined ? undefined : forTarget(call.tools, place);
+  const clock = new ChartClock();
+  const delivered = call.tools === undefined ? undefined : forTarget(call.tools.timedBy?.(clock) ?? call.tools, place);
   const { tools, records } = recordingDispatch(delivered, runbook.name);
-  return Object.assign(place, { chart: runbook.fleet.assess(tools), records: records as Slot['records'] });
+  return Object.assign(place, { chart: runbook.fleet.assess(tools), clock, records: records as Slot['records'] });
 }
 
 function forTarget(tools: ToolDispatch, place: { readonly target: string | undefined }): ToolDispatch {
@@ -191,6 +203,8 @@ function judgeFailure(error: unknown): Judgement {
   if (error instanceof ToolRefusedError && error.code === 'tool_needs_unresolved') {
     return open('cannot_cover', error.code, error.message);
   }
+  const busy = targetBusyOf(error);
+  if (busy !== undefined) return open('not_checked', busy.code, busy.message);
   return open('not_checked', 'subject_failed', `its chart failed: ${errorIdentity(error)}`);
 }
 

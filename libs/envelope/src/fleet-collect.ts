@@ -6,12 +6,13 @@
  */
 import type { Answer } from './answer.ts';
 import { RunFailure } from './answer.ts';
+import { ChartClock } from './chart-clock.ts';
 import { type ChartSummary, summariseChart } from './chart-summary.ts';
 import type { CoverageEntry, Ledger } from './coverage.ts';
 import { mergeLedgers } from './coverage.ts';
 import type { FleetRunbook } from './define-runbook.ts';
-import { composeEnvelope } from './envelope.ts';
-import type { FleetPlan } from './fleet-plan.ts';
+import { composeEnvelope, type DryRunNote, type RerunNote } from './envelope.ts';
+import type { FleetPlan, NamedCount } from './fleet-plan.ts';
 import { type FleetTotals, MAX_LEDGER_ENTRIES, totalsLedger } from './fleet-totals.ts';
 import { failureOrAbsence, type RunCall } from './procedure-run.ts';
 import { runChart } from './run-chart.ts';
@@ -62,6 +63,10 @@ export interface FleetResults {
   readonly stopped?: CoverageEntry;
   /** Where the walks of single subjects are listed. */
   readonly manifestRef?: string;
+  /** Nothing was assessed: the counters say how many subjects there are, all of them not checked. */
+  readonly dryRun?: DryRunNote;
+  /** This run does a part of another one again. */
+  readonly rerun?: RerunNote;
 }
 
 /** The order of rows in a fleet's answer. */
@@ -100,7 +105,9 @@ export async function collectFleet(
     const message = `the subjects of this run add up to ${sum}, but ${counts.total} were planned`;
     return { kind: 'failure', error: new RunFailure('ledger_mismatch', message) };
   }
-  const collected = await runCollectChart(runbook, args, call, counts);
+  // A report over counters that nobody assessed would read like one that was.
+  const collected: Collected =
+    results.dryRun === undefined ? await runCollectChart(runbook, args, call, counts) : { kind: 'summary', walk: [] };
   if (collected.kind !== 'summary') return collected;
   const own = collected.summary;
   const planned = plan?.summary;
@@ -134,6 +141,8 @@ export async function collectFleet(
     },
     meanings: verdictMeanings([runbook.charts.assess.buildTimeStructure], runbook.verdicts.decider, heard),
     subjects: counts,
+    ...(results.dryRun !== undefined && { dryRun: results.dryRun }),
+    ...(results.rerun !== undefined && { rerun: results.rerun }),
     walk: descriptor,
   });
   return { kind: 'envelope', body };
@@ -150,10 +159,12 @@ async function runCollectChart(
   counts: SubjectCounts,
 ): Promise<Collected> {
   if (runbook.fleet.collect === undefined) return { kind: 'summary', walk: [] };
-  const { tools, records } = recordingDispatch(call.tools, runbook.name);
+  const clock = new ChartClock();
+  const { tools, records } = recordingDispatch(call.tools, runbook.name, clock);
   const run = await runChart(runbook.fleet.collect(tools), {
     input: { ...args, counts },
     signal: call.signal,
+    clock,
     timeoutMs: call.timeoutMs ?? runbook.limits.chartTimeoutMs,
     redact: runbook.redact,
     timers: call.timers,
@@ -191,10 +202,13 @@ function runLedger(results: FleetResults): Ledger {
   const notChecked: CoverageEntry[] = [];
   const cannotCover: CoverageEntry[] = [];
   if (results.stopped !== undefined) notChecked.push(results.stopped);
+  if (results.dryRun !== undefined && results.counts.total > 0) {
+    const why = 'this was a dry run: the subjects were counted, and none was assessed';
+    notChecked.push({ what: `${results.counts.total} subject(s)`, why });
+  }
   for (const group of results.open.groups) {
-    const more = group.count - group.samples.length;
-    const rest = more > 0 ? ` and ${more} more` : '';
-    const entry = { what: `${group.count} subject(s): ${group.samples.join(', ')}${rest}`, why: group.reason };
+    const what = `${group.count} subject(s): ${group.samples.join(', ')}${andMore(group)}`;
+    const entry = { what, why: group.reason };
     (group.outcome === 'not_checked' ? notChecked : cannotCover).push(entry);
   }
   if (results.open.restGroups > 0) {
@@ -208,7 +222,16 @@ function runLedger(results: FleetResults): Ledger {
       why: 'the first subject of a key is judged, the rest are counted',
     });
   }
+  const missing = results.plan?.missing;
+  if (missing !== undefined && missing.count > 0) {
+    const what = `${missing.count} chosen subject(s): ${missing.samples.join(', ')}${andMore(missing)}`;
+    notChecked.push({ what, why: 'no longer planned: the plan of this run did not find them' });
+  }
   return { checked: [], notChecked, cannotCover };
+}
+
+function andMore({ count, samples }: NamedCount): string {
+  return count > samples.length ? ` and ${count - samples.length} more` : '';
 }
 
 /** A chart's ledger to the bound of a fleet's answer: a plan may declare an entry for each thing it found. */

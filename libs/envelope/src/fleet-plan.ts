@@ -3,6 +3,7 @@
  * its key alone, because the first of two equal keys wins and the rest are counted and named.
  */
 import { RunFailure } from './answer.ts';
+import { ChartClock } from './chart-clock.ts';
 import { type ChartSummary, summariseChart } from './chart-summary.ts';
 import { cleanText } from './clean-text.ts';
 import type { FleetRunbook } from './define-runbook.ts';
@@ -24,10 +25,18 @@ export interface PlannedSubject {
   readonly subject: unknown;
 }
 
+/** So many keys, with the first few of them. */
+export interface NamedCount {
+  readonly count: number;
+  readonly samples: readonly string[];
+}
+
 /** What planning came to. */
 export interface FleetPlan {
   readonly total: number;
-  readonly duplicates: { readonly count: number; readonly samples: readonly string[] };
+  readonly duplicates: NamedCount;
+  /** Of a rerun: subjects that were chosen and that this plan did not find. */
+  readonly missing?: NamedCount;
   readonly summary: ChartSummary;
   readonly walk: readonly WalkRow[];
   readonly recording?: RecordingDescriptor;
@@ -41,20 +50,23 @@ export type PlanOutcome =
 
 /** The longest key, in UTF-16 units: keys are indexed, and an index entry has a ceiling. */
 export const MAX_KEY_LENGTH = 1024;
-const DUPLICATE_SAMPLES = 5;
+const KEY_SAMPLES = 5;
 
 /**
  * Runs the plan chart.
  *
  * @param onPage stores one page of subjects; awaited, which is the back-pressure on the plan chart
+ * @param only a rerun's keys: every other subject is passed over, as if it had not been found
  */
 export async function planFleet(
   runbook: FleetRunbook,
   args: RunArgs,
   call: RunCall,
   onPage: (page: readonly PlannedSubject[]) => Promise<void>,
+  only?: ReadonlySet<string>,
 ): Promise<PlanOutcome> {
-  const { tools, records } = recordingDispatch(call.tools, runbook.name);
+  const clock = new ChartClock();
+  const { tools, records } = recordingDispatch(call.tools, runbook.name, clock);
   const seen = new Set<string>();
   const samples: string[] = [];
   let duplicates = 0;
@@ -65,9 +77,10 @@ export async function planFleet(
     for (const given of subjects) {
       const subject = plainJson(runbook.name, given);
       const key = readName(runbook, 'key', runbook.fleet.key(subject as never));
+      if (only !== undefined && !only.has(key)) continue;
       if (seen.has(key)) {
         duplicates++;
-        if (samples.length < DUPLICATE_SAMPLES && !samples.includes(key)) samples.push(key);
+        if (samples.length < KEY_SAMPLES && !samples.includes(key)) samples.push(key);
         continue;
       }
       if (seen.size >= runbook.limits.maxSubjects) {
@@ -93,6 +106,7 @@ export async function planFleet(
   const run = await runChart(chart, {
     input: { ...args },
     signal: call.signal,
+    clock,
     timeoutMs: call.timeoutMs ?? runbook.limits.chartTimeoutMs,
     redact: runbook.redact,
     timers: call.timers,
@@ -112,11 +126,22 @@ export async function planFleet(
     plan: {
       total: seen.size,
       duplicates: { count: duplicates, samples },
+      ...(only !== undefined && { missing: keysNotIn(seen, only) }),
       summary: summariseChart(run, records, runbook.verdicts.decider),
       walk: run.walk,
       ...(recording !== undefined && { recording }),
     },
   };
+}
+
+function keysNotIn(seen: Pick<ReadonlySet<string>, 'has' | 'size'>, wanted: ReadonlySet<string>): NamedCount {
+  const samples: string[] = [];
+  for (const key of wanted) {
+    if (samples.length === KEY_SAMPLES) break;
+    if (!seen.has(key)) samples.push(key);
+  }
+  // Nothing is planned that was not wanted.
+  return { count: wanted.size - seen.size, samples };
 }
 
 /**

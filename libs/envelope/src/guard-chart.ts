@@ -82,6 +82,8 @@ function makeTwin(chart: FlowChart, fanOuts: Map<string, FanOut>): GuardedChart 
   const twin = {
     ...chart,
     logger: chart.logger ?? QUIET,
+    // Cloned by every run to be kept in step with it, and read by none of ours: a recording takes the chart's own.
+    buildTimeStructure: undefined,
     scopeFactory: ownScopeFactory(chart),
     root: copy(chart.root as unknown as Node),
     ...(subflows !== undefined && {

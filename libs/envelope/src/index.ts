@@ -9,6 +9,17 @@ export {
 } from './absence.ts';
 export { type Answer, RunFailure } from './answer.ts';
 export type { BranchFailure } from './branch-failures.ts';
+export type {
+  CallPacer,
+  CallPermit,
+  LimitDemand,
+  PacedCall,
+  PauseNotice,
+  PermitExchange,
+  PermitReply,
+  PermitRequest,
+  StartDemand,
+} from './call-pacer.ts';
 export { type Catalog, CatalogError, createCatalog } from './catalog.ts';
 export type { ChartSummary } from './chart-summary.ts';
 export { cleanJson, cleanLine, cleanText } from './clean-text.ts';
@@ -44,8 +55,14 @@ export {
   type Runbook,
   standingOf,
 } from './define-runbook.ts';
-export { dispatchTools, type OuterCall, ToolFailedError, ToolRefusedError } from './dispatch-tools.ts';
-export { composeEnvelope, type RunbookEnvelope, UNDECLARED_RULE_VERSION } from './envelope.ts';
+export { dispatchTools, type OuterCall, ToolFailedError } from './dispatch-tools.ts';
+export {
+  composeEnvelope,
+  type DryRunNote,
+  type RerunNote,
+  type RunbookEnvelope,
+  UNDECLARED_RULE_VERSION,
+} from './envelope.ts';
 export { ENVELOPE_SCHEMA_VERSION, envelopeJsonSchema, runbookEnvelopeSchema } from './envelope-schema.ts';
 export { errorIdentity } from './error-identity.ts';
 export { type EvidenceLine, evidenceLines } from './evidence-lines.ts';
@@ -61,7 +78,7 @@ export {
   type RowSource,
   STANDING_ORDER,
 } from './fleet-collect.ts';
-export { type FleetPlan, type PlannedSubject, type PlanOutcome, planFleet } from './fleet-plan.ts';
+export { type FleetPlan, type NamedCount, type PlannedSubject, type PlanOutcome, planFleet } from './fleet-plan.ts';
 export { countSubjects, type FleetOutcome, GROUP_SAMPLES, MAX_GROUPS, runFleet } from './fleet-run.ts';
 export { type FleetTotals, mergeTotals, NO_TOTALS, totalSubjects } from './fleet-totals.ts';
 export { normalizeFacts } from './normalize-facts.ts';
@@ -85,10 +102,12 @@ export type {
   RunLimits,
   Standing,
   SubjectCounts,
+  SubjectRecordings,
   SubjectSink,
 } from './runbook.ts';
 export { type RunbookAsToolOptions, runbookAsTool } from './runbook-as-tool.ts';
 export { RunbookDefinitionError } from './runbook-options.ts';
+export { memoryPacer, SharedPacer, type SharedPacerOptions } from './shared-pacer.ts';
 export {
   type ArtifactSink,
   assertComposedOf,
@@ -101,14 +120,18 @@ export {
   type ToolDeclarations,
   type ToolDefinition,
 } from './tool.ts';
+export { TargetBusyError, ToolBusyError } from './tool-busy.ts';
 export {
   type InnerCallRecord,
   probeDispatch,
   type RecordedDispatch,
+  type RunClock,
   recordingDispatch,
   type ToolDispatch,
   type ToolDispatchCallOptions,
 } from './tool-dispatch.ts';
+export type { CallLimit, ToolLimits } from './tool-limits.ts';
+export { ToolRefusedError } from './tool-refused.ts';
 export {
   DECLINED_VERDICT,
   DEFAULT_MAX_ROWS,

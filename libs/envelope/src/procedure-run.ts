@@ -5,6 +5,7 @@
 import type { RedactionPolicy } from 'footprintjs';
 import { absenceSignalOf } from './absence.ts';
 import { type Answer, RunFailure } from './answer.ts';
+import { ChartClock } from './chart-clock.ts';
 import { summariseChart } from './chart-summary.ts';
 import type { CoverageEntry } from './coverage.ts';
 import { EMPTY_LEDGER } from './coverage.ts';
@@ -71,11 +72,13 @@ export async function runProcedure(
   args: Record<string, unknown>,
   call: RunCall,
 ): Promise<ProcedureOutcome> {
-  const { tools, records } = recordingDispatch(call.tools, runbook.name);
+  const clock = new ChartClock();
+  const { tools, records } = recordingDispatch(call.tools, runbook.name, clock);
   const chart = runbook.procedure(tools);
   const run = await runChart(chart, {
     input: structuredClone(args),
     signal: call.signal,
+    clock,
     timeoutMs: call.timeoutMs,
     redact: runbook.redact,
     timers: call.timers,

@@ -2,7 +2,8 @@
  * A snapshot as it may be filed: the policy reaches the values that the substrate's own redaction does not (nested ones,
  * a fan-out's collected results), and no error text is left, because it can carry values (contract).
  */
-import type { RedactionPolicy } from 'footprintjs';
+import type { CombinedNarrativeEntry, RedactionPolicy } from 'footprintjs';
+import { cleanText } from './clean-text.ts';
 import { isPlainObject } from './plain-object.ts';
 import { redactValue } from './redaction.ts';
 
@@ -30,6 +31,20 @@ export function recordingView(snapshot: unknown, policy: RedactionPolicy | undef
     else copy[key] = recordingView(value, policy);
   }
   return copy;
+}
+
+/**
+ * The narrative as an attached recorder leaves it in a snapshot: viewers look for its id there. Its sentences are those of
+ * the walk; the live values that entries carry are left out.
+ */
+export function narrativeView(entries: readonly CombinedNarrativeEntry[]): unknown {
+  return {
+    id: 'combined-narrative',
+    name: 'Narrative',
+    description: 'The sentences of the walk, values off',
+    preferredOperation: 'translate',
+    data: entries.map(({ rawValue: _live, ...entry }) => ({ ...entry, text: cleanText(entry.text) })),
+  };
 }
 
 function withoutText(errors: Record<string, unknown>): Record<string, unknown> {

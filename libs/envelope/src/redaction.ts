@@ -24,6 +24,31 @@ export function redactValue<T>(value: T, policy: RedactionPolicy | undefined): T
   return policy === undefined ? value : (redact(value, policy, undefined, 0) as T);
 }
 
+/** What a snapshot tells of marks: the commits of the chart, and those of its subflows and branches. */
+interface MarkedSnapshot {
+  readonly commitLog: readonly Commit[];
+  readonly subflowResults?: Readonly<Record<string, unknown>>;
+}
+interface Commit {
+  readonly redactedPaths: readonly string[];
+}
+
+/**
+ * The policy with the keys that stages marked as sensitive when they wrote them. The substrate hides those in its redacted
+ * view only where a policy is set, and neither below the top level nor where a branch's state was collected (FACTS).
+ */
+export function policyWithMarks(policy: RedactionPolicy | undefined, snapshot: MarkedSnapshot) {
+  const marked: string[] = [];
+  const read = (commits: readonly Commit[]) => {
+    for (const { redactedPaths } of commits) if (redactedPaths.length > 0) marked.push(...redactedPaths);
+  };
+  read(snapshot.commitLog);
+  for (const subflow of Object.values(snapshot.subflowResults ?? {})) {
+    read((subflow as { treeContext?: { history?: readonly Commit[] } }).treeContext?.history ?? []);
+  }
+  return marked.length === 0 ? policy : { ...policy, keys: [...new Set([...(policy?.keys ?? []), ...marked])] };
+}
+
 function redact(
   value: unknown,
   policy: RedactionPolicy,

@@ -5,7 +5,7 @@
  */
 import { cleanText } from './clean-text.ts';
 import type { CoverageEntry } from './coverage.ts';
-import type { RunbookEnvelope } from './envelope.ts';
+import type { DryRunNote, RunbookEnvelope } from './envelope.ts';
 import { cellText, renderVerdictTable, type VerdictRow } from './verdict-rows.ts';
 
 /** Options of {@link renderEnvelope}. */
@@ -39,11 +39,23 @@ export function renderEnvelope(envelope: RunbookEnvelope, options: RenderOptions
 }
 
 /** The counts at a glance, with their denominator; nothing for an answer without them. */
-function countsLine({ subjects }: RunbookEnvelope['result']): string {
+function countsLine({ subjects, dry_run: dryRun, rerun }: RunbookEnvelope['result']): string {
+  if (dryRun !== undefined) return dryRunLines(dryRun);
   if (subjects === undefined) return '';
   const { total, problem, declined, ok, not_checked, cannot_cover } = subjects;
   const open = cannot_cover > 0 ? `, ${cannot_cover} cannot be covered` : '';
-  return `${problem} problem, ${declined} declined, ${ok} ok, ${not_checked} not checked${open}: of ${total} subjects`;
+  const again = rerun === undefined ? '' : `, again, of run ${line(rerun.of)}`;
+  return `${problem} problem, ${declined} declined, ${ok} ok, ${not_checked} not checked${open}: of ${total} subjects${again}`;
+}
+
+function dryRunLines({ subjects, targets }: DryRunNote): string {
+  if (targets === undefined) return `dry run: ${subjects} subjects counted, none assessed`;
+  const { distinct, without, top } = targets;
+  const width = Math.max(0, ...top.map((entry) => String(entry.subjects).length));
+  const shown = top.map((entry) => `  ${String(entry.subjects).padStart(width)}  ${line(entry.target)}`);
+  if (distinct > top.length) shown.push(`  and ${distinct - top.length} further targets`);
+  if (without > 0) shown.push(`  ${without} subjects without a target`);
+  return [`dry run: ${subjects} subjects on ${distinct} targets counted, none assessed`, ...shown].join('\n');
 }
 
 function rowsSection(result: RunbookEnvelope['result'], options: RenderOptions, paint: boolean): string {
@@ -67,9 +79,8 @@ function terminalRows(rows: readonly VerdictRow[], paint: boolean): string {
     .map((row) => {
       const [standing, verdict, subject, reason] = row as [string, string, string, string];
       const color = paint ? COLORS[standing] : undefined;
-      const mark = standing.padEnd(widths[0] as number);
       const word = verdict.padEnd(widths[1] as number);
-      const head = [mark, word].filter((text) => text.trim() !== '').join('  ');
+      const head = widths[0] === 0 ? word : `${standing.padEnd(widths[0] as number)}  ${word}`;
       const painted = color === undefined ? head : `${color}${head}${RESET}`;
       const why = paint ? `${DIM}${reason}${RESET}` : reason;
       return `${painted}  ${subject.padEnd(widths[2] as number)}  ${why}`.trimEnd();

@@ -12,13 +12,14 @@ import type { CombinedNarrativeEntry, FlowChart, RedactionPolicy } from 'footpri
 import { FlowChartExecutor } from 'footprintjs';
 import { absenceSignalOf } from './absence.ts';
 import { type BranchFailure, watchFanOuts } from './branch-failures.ts';
+import { ChartClock } from './chart-clock.ts';
 import type { Decision } from './decision.ts';
 import { decisionText, readDecision } from './decision.ts';
 import { errorIdentity } from './error-identity.ts';
 import { guardChart, refusalOf } from './guard-chart.ts';
 import { isPlainObject } from './plain-object.ts';
-import { recordingView } from './recording-view.ts';
-import { redactValue } from './redaction.ts';
+import { narrativeView, recordingView } from './recording-view.ts';
+import { policyWithMarks, redactValue } from './redaction.ts';
 import { countEntries, toWalkRows, type WalkCounts, type WalkRow } from './walk.ts';
 
 export interface ChartRunOptions {
@@ -26,6 +27,8 @@ export interface ChartRunOptions {
   readonly input: Record<string, unknown>;
   readonly signal?: AbortSignal;
   readonly timeoutMs?: number;
+  /** Counts `timeoutMs`; whoever holds it lets the time stand still. */
+  readonly clock?: ChartClock;
   readonly redact?: RedactionPolicy;
   /** Where deadlines are armed; the embedder's timers. */
   readonly timers?: Timers;
@@ -35,10 +38,12 @@ export interface ChartRunOptions {
   readonly walkPrefix?: string;
 }
 
-/** The two timer functions this package needs; the global ones unless a test passes its own. */
+/** The timer functions this package needs; the global ones unless a test passes its own. */
 export interface Timers {
   setTimeout(callback: () => void, ms: number): unknown;
   clearTimeout(handle: unknown): void;
+  /** The clock that they go by, in ms. Default: `performance.now`. */
+  now?(): number;
 }
 
 export interface ChartRun {
@@ -99,18 +104,23 @@ export async function runChart(chart: FlowChart, options: ChartRunOptions): Prom
     failed = true;
     error = thrown;
   }
-  const shared: unknown = executor.getSnapshot({ redact: true }).sharedState;
+  const snapshot = executor.getSnapshot({ redact: true });
+  const shared: unknown = snapshot.sharedState;
+  const hidden = policyWithMarks(redact, snapshot);
   const entries = executor.getNarrativeEntries() as CombinedNarrativeEntry[];
   return {
     outcome: failed ? 'failed' : executor.isPaused() ? 'paused' : 'completed',
-    state: isPlainObject(shared) ? redactValue(shared, redact) : {},
+    state: isPlainObject(shared) ? redactValue(shared, hidden) : {},
     walk: toWalkRows(entries, options.walkPrefix),
     walkCounts: countEntries(entries),
     decisions: heard.decisions,
     branchFailures: fanOuts?.failures() ?? [],
     ...(failed && { error }),
     recording: () => ({
-      snapshot: recordingView(executor.getSnapshot({ redact: true }), redact),
+      snapshot: {
+        ...(recordingView(executor.getSnapshot({ redact: true }), hidden) as object),
+        recorders: [narrativeView(entries)],
+      },
       events: [],
       structure: chart.buildTimeStructure,
     }),
@@ -122,6 +132,8 @@ export async function runChart(chart: FlowChart, options: ChartRunOptions): Prom
 function listen(executor: FlowChartExecutor, redact: RedactionPolicy | undefined) {
   const decisions: Decision[] = [];
   let lastError = 'Error';
+  // A retry is rendered when its stage is done, so each keeps its own error until then.
+  const retried = new Map<string, string>();
   let absence: unknown;
   executor.attachFlowRecorder({
     id: 'muster-run',
@@ -130,8 +142,8 @@ function listen(executor: FlowChartExecutor, redact: RedactionPolicy | undefined
       lastError = errorIdentity(raw);
       absence ??= absenceSignalOf(raw);
     },
-    onStageRetry: (event) => {
-      lastError = errorIdentity(event.structuredError.raw);
+    onStageRetry(event) {
+      retried.set(retryId(event), errorIdentity(event.structuredError.raw));
     },
     // Comes right after the decision was rendered, and alone knows the stage's id.
     onDecision(event) {
@@ -152,12 +164,16 @@ function listen(executor: FlowChartExecutor, redact: RedactionPolicy | undefined
         `Selected ${context.selected.length} of ${context.total}: ${context.selected.join(', ')}.`,
       renderError: () => `The stage failed: ${lastError}.`,
       renderRetry: (context) =>
-        `Attempt ${context.attempt} of ${context.maxAttempts} failed: ${lastError}; trying again.`,
+        `Attempt ${context.attempt} of ${context.maxAttempts} failed: ${retried.get(retryId(context))}; trying again.`,
       // An emitted payload is whatever a stage wrote into it; its name is enough for a walk.
       renderEmit: (context) => `Emitted ${context.name}.`,
     },
   });
   return { decisions, absence: () => absence };
+}
+
+function retryId({ stageName, attempt, message }: { stageName: string; attempt: number; message: string }): string {
+  return JSON.stringify([stageName, attempt, message]);
 }
 
 /**
@@ -167,10 +183,10 @@ function listen(executor: FlowChartExecutor, redact: RedactionPolicy | undefined
 function runWithin<T>(options: ChartRunOptions, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { signal: outer, timeoutMs, timers = globalThis as unknown as Timers } = options;
   const controller = new AbortController();
+  const clock = options.clock ?? new ChartClock();
   return new Promise((resolve, reject) => {
-    let timer: unknown;
     const release = () => {
-      if (timer !== undefined) timers.clearTimeout(timer);
+      clock.stop();
       outer?.removeEventListener('abort', onOuter);
     };
     const abort = (reason: unknown) => {
@@ -181,7 +197,7 @@ function runWithin<T>(options: ChartRunOptions, run: (signal: AbortSignal) => Pr
     const onOuter = () => abort(outer?.reason);
     if (outer?.aborted) onOuter();
     else outer?.addEventListener('abort', onOuter, { once: true });
-    if (timeoutMs !== undefined) timer = timers.setTimeout(() => abort(new ChartTimeoutError(timeoutMs)), timeoutMs);
+    if (timeoutMs !== undefined) clock.start(timers, timeoutMs, () => abort(new ChartTimeoutError(timeoutMs)));
     run(controller.signal).then(
       (value) => {
         release();

@@ -3,7 +3,7 @@
  */
 import { describe } from './describe.ts';
 import { isPlainObject } from './plain-object.ts';
-import type { RunbookPresentation, RunbookWalkOptions } from './runbook.ts';
+import type { RunbookPresentation, RunbookWalkOptions, SubjectRecordings } from './runbook.ts';
 import { assertComposedOf, assertGates } from './tool.ts';
 
 /** A declaration that was refused. */
@@ -27,6 +27,8 @@ export function checkVerdicts(verdicts: unknown, fail: Refusal): void {
   checkWhole(verdicts.maxRows, 'verdicts.maxRows', fail);
 }
 
+const SUBJECT_RECORDINGS: readonly SubjectRecordings[] = ['none', 'problems', 'all'];
+
 /** Checks `walk`: whole numbers, and a recording that is a boolean or a bag. */
 export function checkWalk(walk: RunbookWalkOptions | undefined, fail: Refusal): void {
   if (walk === undefined) return;
@@ -39,6 +41,10 @@ export function checkWalk(walk: RunbookWalkOptions | undefined, fail: Refusal): 
     throw fail('walk.recording.label', 'a string', recording.label);
   }
   checkWhole(recording.maxBytes, 'walk.recording.maxBytes', fail);
+  checkWhole(recording.subjectMaxBytes, 'walk.recording.subjectMaxBytes', fail);
+  if (recording.subjects !== undefined && !SUBJECT_RECORDINGS.includes(recording.subjects as SubjectRecordings)) {
+    throw fail('walk.recording.subjects', "'none', 'problems' or 'all'", recording.subjects);
+  }
 }
 
 /** Checks `composedOf` and `gates`. */

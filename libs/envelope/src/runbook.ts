@@ -40,7 +40,17 @@ export interface RunbookRecordingOptions {
   readonly label?: string;
   /** A recording whose JSON is larger is refused, never cut. Default 5,000,000. */
   readonly maxBytes?: number;
+  /**
+   * A fleet's own: file the recordings of its subjects too, of all or of those that did not end `ok`. Default `none`. With
+   * anything else each subject costs about half as much again.
+   */
+  readonly subjects?: SubjectRecordings;
+  /** A subject's recording whose JSON is larger is refused, by itself. Default 200,000. */
+  readonly subjectMaxBytes?: number;
 }
+
+/** Whose recordings a fleet files. */
+export type SubjectRecordings = 'none' | 'problems' | 'all';
 
 /** How much of a run's walk is filed. */
 export interface RunbookWalkOptions {
@@ -126,6 +136,12 @@ export interface RunLimits {
    * subjects settled so far. No budget when left out.
    */
   readonly errorBudget?: number | `${number}%`;
+  /**
+   * The share of targets that goes first, like `'10%'`: every other subject waits until those are settled and the error
+   * budget, where there is one, still holds. Which targets they are differs from run to run; there is at least one. A
+   * subject without a target counts as one by itself. Fleets only, and a run in one process has none.
+   */
+  readonly canary?: `${number}%`;
 }
 
 interface RunbookCommon {

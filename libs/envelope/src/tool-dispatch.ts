@@ -10,12 +10,22 @@ export interface ToolDispatchCallOptions {
   readonly target?: string;
 }
 
+/** The time limit of a run: it stands still from `hold` until what that gives back is called. */
+export interface RunClock {
+  hold(): () => void;
+}
+
 /** The tools as a procedure's stages see them. */
 export interface ToolDispatch {
   /** Whether a tool of this name is registered. */
   has(name: string): boolean;
   /** Executes the registered tool and returns its result exactly as it returned it. */
   call(name: string, args?: unknown, options?: ToolDispatchCallOptions): Promise<unknown>;
+  /**
+   * The same tools for a run whose time limit is to stand still while a call waits for a limit of its tool. Only a
+   * dispatch that holds limits has it.
+   */
+  timedBy?(clock: RunClock): ToolDispatch;
 }
 
 /** One inner call, as it went. `result` is there unless the call failed. */
@@ -36,13 +46,19 @@ export interface RecordedDispatch {
  *
  * @param delivered the tools of this run, or undefined when none were delivered: every call then refuses by name
  * @param name the runbook's name, for the refusal
+ * @param clock the run's time limit, which stands still while a call waits for a limit of its tool
  */
-export function recordingDispatch(delivered: ToolDispatch | undefined, name: string): RecordedDispatch {
+export function recordingDispatch(
+  delivered: ToolDispatch | undefined,
+  name: string,
+  clock?: RunClock,
+): RecordedDispatch {
   const records: InnerCallRecord[] = [];
+  const timed = clock === undefined ? delivered : (delivered?.timedBy?.(clock) ?? delivered);
   const tools: ToolDispatch = {
     has: (tool) => delivered?.has(tool) ?? false,
     async call(tool, args, options) {
-      if (delivered === undefined) {
+      if (timed === undefined) {
         records.push({ tool, outcome: 'error' });
         throw new Error(
           `runbook '${name}' called the tool '${tool}', but no dispatch was delivered: give the run its tools as \`tools\` of the call's context`,
@@ -50,7 +66,7 @@ export function recordingDispatch(delivered: ToolDispatch | undefined, name: str
       }
       let result: unknown;
       try {
-        result = await delivered.call(tool, args, options);
+        result = await timed.call(tool, args, options);
       } catch (error) {
         const absence = absenceSignalOf(error);
         records.push(

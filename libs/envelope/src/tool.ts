@@ -8,6 +8,7 @@ import { findNeedFault } from './credential.ts';
 import { describe } from './describe.ts';
 import { isPlainObject } from './plain-object.ts';
 import type { ToolDispatch } from './tool-dispatch.ts';
+import { findLimitsFault, type ToolLimits } from './tool-limits.ts';
 
 /** What a put takes, as far as this package mints: JSON text under a kind. */
 export interface MintInput {
@@ -55,6 +56,11 @@ export interface ToolDeclarations {
   readonly checkIn?: CheckIn;
   /** Credentials by reference. */
   readonly needs?: CredentialNeed | readonly CredentialNeed[];
+  /**
+   * How often it may be called, by all workers of an installation together: at once, a second, and each of both for one
+   * target. Calls wait for their turn, which costs a subject none of its time.
+   */
+  readonly limits?: ToolLimits;
   /** Arguments that are artifacts to be redeemed. No dispatch of ours does that: an inner call is refused by name. */
   readonly wants?: Readonly<Record<string, string>>;
   readonly resultKind?: string;
@@ -101,6 +107,7 @@ export function defineTool<TArgs = Record<string, unknown>, TResult = unknown>(
   if (checkIn !== undefined && checkIn !== 'always' && typeof checkIn !== 'function') {
     throw refused(name, 'checkIn', "'always' or a function", checkIn);
   }
+  assertLimits(name, definition.limits);
   const fault = findNeedFault(needs);
   if (fault !== undefined) {
     throw refused(
@@ -134,6 +141,12 @@ export function assertComposedOf(toolName: string, composedOf: unknown): void {
 /** Checks `gates` where a tool is defined: a boolean, and not something that reads as true. */
 export function assertGates(toolName: string, gates: unknown): void {
   if (gates !== undefined && typeof gates !== 'boolean') throw refused(toolName, 'gates', 'true or false', gates);
+}
+
+/** Checks `limits` where a tool is defined: numbers that can be held, and no other words. */
+export function assertLimits(toolName: string, limits: unknown): void {
+  const fault = findLimitsFault(limits);
+  if (fault !== undefined) throw refused(toolName, fault.option, fault.expected, fault.got);
 }
 
 function refused(tool: string, option: string, expected: string, got: unknown): TypeError {

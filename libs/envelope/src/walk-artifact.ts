@@ -62,8 +62,7 @@ export function chartWalkPutInput(rows: readonly WalkRow[], facts: MintFacts = {
 
 /** The put input of a recording: its bundle as JSON text. @throws TypeError when JSON cannot carry the bundle. */
 export function recordingPutInput(recording: unknown, facts: MintFacts = {}): MintInput {
-  const label = facts.label ?? (facts.toolName === undefined ? 'run recording' : `${facts.toolName} recording`);
-  return putInput(RECORDING_ARTIFACT_KIND, recording, label, facts);
+  return putInput(RECORDING_ARTIFACT_KIND, recording, facts.label ?? recordingLabel(facts), facts);
 }
 
 /** Mints the walk and describes it. */
@@ -145,6 +144,11 @@ export function recordingOptions(walk: RunbookWalkOptions | undefined): RunbookR
   const recording = walk?.recording;
   if (recording === undefined || recording === false) return undefined;
   return recording === true ? {} : recording;
+}
+
+function recordingLabel({ toolName, runId }: MintFacts): string {
+  if (toolName !== undefined) return `${toolName} recording`;
+  return runId === undefined ? 'run recording' : `run ${runId}`;
 }
 
 function walkNote(walk: ProjectedWalk): string {

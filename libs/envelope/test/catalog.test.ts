@@ -24,11 +24,16 @@ const fleetOf = (assess = writes({})) => ({ plan: writes({}), key: () => 'k', as
 describe('a tool is refused where it is defined', () => {
   const tool = { name: 'tool', description: 'd', execute: () => 1 };
   test.each<[string, object, RegExp]>([
-    ['name', { name: ' ' }, /`name`.*" "/],
+    ['name', { name: ' ' }, /^tool '\?': `name`.*" "/],
+    ['a name that is no text', { name: 7 }, /`name`.*7/],
     ['description', { description: '' }, /`description`.*""/],
+    ['a blank description', { description: ' ' }, /`description`.*" "/],
+    ['a description that is no text', { description: undefined }, /`description`.*undefined/],
     ['execute', { execute: 'x' }, /`execute` must be a function, got "x"/],
     ['inputSchema', { inputSchema: 'object' }, /`inputSchema`.*"object"/],
     ['composedOf', { composedOf: [] }, /`composedOf`.*an array of 0/],
+    ['an ingredient that is no text', { composedOf: ['a', 7] }, /`composedOf`.*7/],
+    ['a blank ingredient', { composedOf: [' '] }, /`composedOf`.*" "/],
     ['itself as an ingredient', { composedOf: ['tool'] }, /its own ingredient/],
     ['gates', { gates: 'yes' }, /`gates`.*"yes"/],
     ['effect', { effect: 'delete' }, /`effect`.*"delete"/],
@@ -44,7 +49,18 @@ describe('a tool is refused where it is defined', () => {
     ['a target flag of a need', { needs: { credential: 'k', perTarget: 1 } }, /`needs\.perTarget`.*1/],
     ['a need that is none', { needs: [null] }, /`needs\[0\]\.credential`.*undefined/],
   ])('%s', (_, given, message) => {
-    expect(() => defineTool({ ...tool, ...given } as ToolDefinition)).toThrow(message);
+    const error = thrownBy(() => defineTool({ ...tool, ...given } as ToolDefinition));
+    expect(error).toBeInstanceOf(TypeError);
+    expect(error.message).not.toMatch(/ must be (,|$)/);
+    expect(error.message).toMatch(message);
+  });
+
+  test('nothing at all, by the name that is missing', () => {
+    expect(() => defineTool(undefined as never)).toThrow(/^tool '\?': `name` must be .*, got undefined$/);
+  });
+
+  test.each(['read', 'write'] as const)('the effect %s is accepted', (effect) => {
+    expect(defineTool({ ...tool, effect }).effect).toBe(effect);
   });
 
   test('what is accepted comes back frozen, with its schema', () => {
@@ -91,9 +107,9 @@ describe('a catalog is checked whole when it is built', () => {
       /'check'.*composedOf ingredient 'renamed'.*no tool is registered/,
     ],
     [
-      'an ingredient of a tool',
-      { runbooks: [], tools: [tool('a', { composedOf: ['b'] }), tool('c')] },
-      /'a'.*ingredient 'b'.*registered are a, c/,
+      'an ingredient of a tool, beside all that there is',
+      { runbooks: [], tools: [tool('c'), tool('a', { composedOf: ['b', 'd'] })], hostTools: ['b2'] },
+      /'a'.*ingredient 'b', 'd', which is not registered; registered are a, b2, c$/,
     ],
     ['two runbooks of one name', { runbooks: [runbook(), runbook()] }, /two runbooks are named 'check'/],
     ['two tools of one name', { runbooks: [], tools: [tool('a'), tool('a')] }, /two tools are named 'a'/],

@@ -1,4 +1,5 @@
 import { type DecideRule, decide, flowChart } from 'footprintjs';
+import { ScopeFacade } from 'footprintjs/advanced';
 import { describe, expect, test, vi } from 'vitest';
 import { absent, evidenceLines, normalizeFacts, RunFailure, runProcedure, type ToolDispatch } from '../src/index.ts';
 import { MemorySink } from './memory-sink.ts';
@@ -127,6 +128,95 @@ describe('fan-outs', () => {
     await expect(answer({ procedure: misnamed })).rejects.toMatchObject({ code: 'chart_invalid' });
   });
 
+  test('inside each other lose no item of many', async () => {
+    const inner = Array.from({ length: 30 }, (_, n) => n);
+    const { result, af_coverage } = await answer({
+      procedure: () =>
+        flowChart<State>('check', (scope) => void Object.assign(scope, { items: inner.slice(0, 25) }), 'start')
+          .addParallelForEach<number>('Outer', 'outer', {
+            items: (scope: State) => scope.items as number[],
+            branch: () => fanOut(inner, () => read({ seen: true }), { maxBranches: 30 }),
+            maxBranches: 25,
+            into: 'outers',
+          })
+          .addFunction(
+            'Sum',
+            (scope: State) => {
+              const outers = scope.outers as { results: ({ seen?: boolean } | undefined)[] }[];
+              Object.assign(scope, {
+                report: { seen: outers.flatMap(({ results }) => results).filter(Boolean).length },
+              });
+            },
+            'sum',
+          )
+          .build(),
+    });
+    expect(result.seen).toBe(750);
+    expect(af_coverage.not_checked).toBeUndefined();
+  });
+
+  test('of a subflow, and of a branch of a decider, are guarded as well', async () => {
+    const inner = (items: unknown[]) =>
+      fanOut(
+        items,
+        failing(
+          (item) => item === 'boom',
+          () => new Error('x'),
+        ),
+      );
+    const mounted = (items: unknown[]) =>
+      flowChart<State>('check', () => undefined, 'first')
+        .addSubFlowChartNext('sub', inner(items), 'Sub')
+        .build();
+    const chosen = (items: unknown[]) =>
+      flowChart<State>('check', () => undefined, 'first')
+        .addDeciderFunction('Which', () => 'sub', 'which')
+        .addSubFlowChartBranch('sub', inner(items), 'Sub')
+        .end()
+        .build();
+    for (const chart of [mounted, chosen]) {
+      await expect(answer({ procedure: () => chart(Array(11).fill('a')) })).rejects.toMatchObject({
+        code: 'fan_out_over_bound',
+      });
+      const { af_coverage } = await answer({ procedure: () => chart(['a', 'boom']) });
+      expect(af_coverage.not_checked).toEqual([
+        {
+          what: "1 item(s) of the fan-out 'sub/Each item' (sub/each), counted from 0: 1",
+          why: 'the branch failed: Error',
+        },
+      ]);
+    }
+  });
+
+  test.each([[undefined], [null], ['text'], [{}]])(
+    'fail the run by name where a branch gives %j and no chart',
+    async (given) => {
+      const procedure = () => fanOut(['a', 'b'], (item) => (item === 'b' ? (given as never) : read({})));
+      await expect(answer({ procedure })).rejects.toThrow(/'each': branch\(item, 1\) must return a built chart/);
+    },
+  );
+
+  test("serve a chart with an author's own scopes", async () => {
+    const chart = flowChart<ScopeFacade>('check', (scope) => scope.setValue('items', ['a', 'b']), 'start')
+      .setScopeFactory(
+        ((context: never, stage: string, readOnly: unknown, env: never) =>
+          new ScopeFacade(context, stage, readOnly, env)) as never,
+      )
+      .addParallelForEach<unknown>('Each item', 'each', {
+        items: (scope) => scope.getValue('items') as unknown[],
+        branch: (item) => read({ item }),
+        maxBranches: 10,
+        into: 'report',
+      })
+      .addFunction(
+        'Count',
+        (scope) => scope.setValue('report', { count: (scope.getValue('report') as unknown[]).length }),
+        'count',
+      )
+      .build();
+    expect((await answer({ procedure: () => chart as never })).result.count).toBe(2);
+  });
+
   test('that fail fast still fail the run', async () => {
     const failed = answer({
       procedure: () =>
@@ -245,6 +335,17 @@ describe('a decision whose rules judged nothing is declined', () => {
     expect((await ruled({ age: { gt: false } }, false)).verdict).toBe('fresh');
   });
 
+  test('in a subflow too', async () => {
+    const mounted = () =>
+      flowChart<State>('check', () => undefined, 'first')
+        .addSubFlowChartNext('sub', posture('30'), 'Sub', {
+          outputMapper: ({ verdicts }: State) => ({ verdicts }),
+        } as never)
+        .build();
+    const { result } = await answer({ verdicts: { decider: 'Posture' }, procedure: mounted });
+    expect(result.verdicts).toEqual([{ verdict: 'declined' }]);
+  });
+
   test('one doubtful comparison of a rule is enough', async () => {
     const rules: DecideRule<State>[] = [{ when: { age: { ne: 0, gt: 7 } }, then: 'stale' }];
     const { verdict, evidence } = await judged('30', { rules });
@@ -351,6 +452,53 @@ describe('a decision whose rules judged nothing is declined', () => {
       }),
     ]);
     expect((await judged(30, { declines: false })).open).toEqual([]);
+  });
+});
+
+describe('doubts that were not declined', () => {
+  const doubtful = (verdicts?: { decider: string }) =>
+    answer({
+      ...(verdicts !== undefined && { verdicts }),
+      procedure: () => {
+        const chart = flowChart<State>('check', () => undefined, 'start');
+        for (const [id, rules] of [
+          ['first', RULES.slice(0, 1)],
+          ['second', RULES.slice(1)],
+          ['third', RULES.slice(1)],
+        ] as const) {
+          chart.addSubFlowChartNext(id, posture('throw', { declines: false, rules: [...rules] }), id);
+        }
+        return chart.build();
+      },
+    });
+
+  test('are told in the ledger, each kind with its count', async () => {
+    const { af_coverage } = await doubtful({ decider: 'Posture' });
+    expect(af_coverage.not_checked).toEqual([
+      {
+        what: "1 decision(s) of 'Posture' or another decider that judged nothing",
+        why: expect.stringMatching(/could not be evaluated.*; give the decider a branch 'declined'$/),
+      },
+      {
+        what: "2 decision(s) of 'Posture' or another decider that judged nothing",
+        why: expect.stringMatching(/two kinds.*; give the decider a branch 'declined'$/),
+      },
+    ]);
+  });
+
+  test('are told where no decider is named, and the rows have no meanings then', async () => {
+    const { af_coverage, result } = await doubtful();
+    expect(af_coverage.not_checked?.map(({ what }) => what)).toEqual([
+      '1 decision(s) of a decider that judged nothing',
+      '2 decision(s) of a decider that judged nothing',
+    ]);
+    expect(result).not.toHaveProperty('verdict_meanings');
+  });
+
+  test('are no entry beside the row that was declined for it', async () => {
+    expect((await judged('30')).open).toEqual([
+      { what: "1 row(s) that reached NO classification (verdict 'declined')", why: expect.any(String) },
+    ]);
   });
 });
 

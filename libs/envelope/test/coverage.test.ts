@@ -151,17 +151,17 @@ describe('recognition is strict', () => {
     expect(readCoverageResult(absence)).toMatchObject({ status: 'absent', declared: [{ kind: 'absence' }] });
   });
 
-  test('a malformed entry of a foreign ledger is dropped, and both spellings are read', () => {
+  test('a malformed entry of a foreign ledger is dropped, a malformed why costs itself, both spellings are read', () => {
     const foreign = {
       checked: ['a', '', 7, { what: 'b', why: null }, { what: ' ' }, { what: 'c', why: 3 }],
-      not_checked: ['d'],
-      notChecked: [{ what: 'e' }, 'd'],
+      not_checked: ['d', { what: 'k', why: ' ' }],
+      notChecked: [{ what: 'e' }, 'd', { why: 'of nothing' }],
       cannot_cover: ['f', { what: 'g' }, { what: 'h', why: 'i' }],
       cannotCover: [{ what: 'j', why: 'k' }],
     };
     expect(readCoverageResult({ af_coverage: foreign, result: 1 })?.declared[0]?.coverage).toEqual({
-      checked: [{ what: 'a' }, { what: 'b' }],
-      notChecked: [{ what: 'd' }, { what: 'e' }],
+      checked: [{ what: 'a' }, { what: 'b' }, { what: 'c' }],
+      notChecked: [{ what: 'd' }, { what: 'k' }, { what: 'e' }],
       cannotCover: [
         { what: 'h', why: 'i' },
         { what: 'j', why: 'k' },

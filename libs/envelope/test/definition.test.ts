@@ -39,8 +39,19 @@ const refusals: [option: string, given: unknown, got: RegExp][] = [
   ['procedure', { procedure: undefined }, /undefined/],
   ['procedure', { procedure: () => ({}) }, /BUILT chart .*got an object/],
   ['procedure', { procedure: () => undefined }, /BUILT chart .*got undefined/],
+  ['procedure', { procedure: () => null }, /BUILT chart .*got null/],
+  ['procedure', { procedure: () => () => 1 }, /BUILT chart .*got a function/],
   ['procedure', { procedure: () => flowChart('c', () => undefined, 'a') }, /BUILT chart/],
 ];
+
+/** A refusal names the option, says what it must be, and shows what it got. */
+function expectRefusal(error: Error, option: string, got: RegExp): void {
+  expect(error).toMatchObject({ name: 'RunbookDefinitionError', code: 'runbook_invalid' });
+  expect(error).toBeInstanceOf(RunbookDefinitionError);
+  expect(error.message).toContain(`\`${option}\``);
+  expect(error.message).not.toMatch(/ must be (,|$)/);
+  expect(error.message).toMatch(got);
+}
 
 describe('the seed door refuses at definition, naming the option and what it got', () => {
   test.each([
@@ -48,13 +59,13 @@ describe('the seed door refuses at definition, naming the option and what it got
     ['name', { name: '' }, /""/],
     ['name', { name: undefined }, /undefined/],
     ['resultKind', { resultKind: 7 }, /7/],
+    ['keepRecord', { keepRecord: true }, /true/],
+    ['resultMapper', { resultMapper: () => 1 }, /a function/],
     ['keepRecordLimit', { keepRecordLimit: 5 }, /5/],
     ['recorders', { recorders: [] }, /an array of 0/],
   ] as typeof refusals)('%s: %j', (option, given, got) => {
     const error = thrownBy(() => runbookAsTool({ ...seedOptions, ...(given as object) }));
-    expect(error).toBeInstanceOf(RunbookDefinitionError);
-    expect(error.message).toContain(`\`${option}\``);
-    expect(error.message).toMatch(got);
+    expectRefusal(error, option, got);
   });
 
   test('the smallest call is accepted, and so are the edges of every dial', () => {
@@ -115,8 +126,24 @@ describe('the seed door refuses at definition, naming the option and what it got
     expect(schema({ inputSchema: declared, procedure: charted({ type: 'object' }) })).toBe(declared);
     expect(schema({ procedure: charted(declared) })).toBe(declared);
     expect(schema({ procedure: charted({ safeParse: () => ({}) }) })).toEqual({ type: 'object', properties: {} });
+    expect(schema({ procedure: charted({ parse: () => ({}) }) })).toEqual({ type: 'object', properties: {} });
     expect(schema({ procedure: charted(z.object({ a: z.string() })) })).toMatchObject({ required: ['a'] });
+    // What a caller has to give: a default is filled in for it.
+    const filled = z.object({ a: z.string(), b: z.number().default(3) });
+    expect(schema({ procedure: charted(filled) })).toMatchObject({ required: ['a'] });
     expect(schema({})).toEqual({ type: 'object', properties: {} });
+  });
+
+  test('an input that JSON Schema cannot tell is refused', () => {
+    const procedure = () =>
+      Object.assign(
+        does(() => undefined),
+        { inputSchema: z.object({ at: z.date() }) },
+      );
+    const error = thrownBy(() => runbookAsTool({ ...seedOptions, procedure }));
+    expect(error).toBeInstanceOf(RunbookDefinitionError);
+    expect(error.message).toBe('the chart declares an input that JSON Schema cannot tell');
+    expect(error.cause).toBeInstanceOf(Error);
   });
 
   test('what hosts of agents read is carried to the tool as it is', () => {
@@ -150,34 +177,53 @@ describe('a runbook is refused at definition, naming the option and what it got'
     rules: { name: 'r', version: '1', list: [{ when, then }] },
   });
   test.each<[string, unknown, RegExp]>([
-    ...refusals.filter(([option]) => !['presentation', 'procedure'].includes(option)),
+    ...refusals.filter(([option]) => option !== 'procedure'),
     ['name', { name: 'Check' }, /"Check"/],
+    ['name', { name: 'check!' }, /"check!"/],
+    ['name', { name: '9check' }, /"9check"/],
+    ['name', { name: 'c'.repeat(64) }, /a string of 64/],
     ['name', { name: '' }, /""/],
     ['version', { version: '' }, /""/],
     ['resultKind', { resultKind: ' ' }, /" "/],
     ['input', { input: {} }, /an object/],
+    ['input', { input: undefined }, /undefined/],
     ['limits', { limits: 5 }, /5/],
     ['limits.chunkSize', { limits: { chunkSize: 0 } }, /0/],
-    ['limits.retries', { limits: { retries: 1 } }, /1/],
+    ['limits.retries', { limits: { retries: 1 } }, /one of chunkSize, concurrency, .*, deadlineMs, errorBudget, got 1/],
+    ['limits.chunkSize', { limits: { chunkSize: '5%' } }, /a whole number of at least 1, got "5%"/],
     ['limits.deadlineMs', { limits: { deadlineMs: 0 } }, /0/],
     ['limits.errorBudget', { limits: { errorBudget: '0%' } }, /0%/],
     ['limits.errorBudget', { limits: { errorBudget: '150%' } }, /150%/],
     ['limits.errorBudget', { limits: { errorBudget: -1 } }, /-1/],
+    ['limits.errorBudget', { limits: { errorBudget: 2.5 } }, /2\.5/],
+    ...['100.5%', '5', '5%%', '5% of all', 'about 5%', '-5%', '5.%', '.5%', 'five%', '1000%', '5.x%'].map(
+      (errorBudget): [string, unknown, RegExp] => [
+        'limits.errorBudget',
+        { limits: { errorBudget } },
+        /a whole number of at least 1, or a share like '5%', got "/,
+      ],
+    ),
     ['verdicts.standings', { verdicts: { decider: 'd', standings: 'ok' } }, /"ok"/],
     ['verdicts.standings.fine', { verdicts: { decider: 'd', standings: { fine: 'good' } } }, /"good"/],
     ['rules.list', { rules: { name: 'r', version: '1', list: {} } }, /an object/],
     ['rules.list[0]', { rules: { name: 'r', version: '1', list: ['x'] } }, /"x"/],
     ['rules.list[0].then', rule({ a: { eq: 1 } }, ''), /""/],
+    ['rules.list[0].then', rule({ a: { eq: 1 } }, ' '), /" "/],
+    ['rules.list[0].then', rule({ a: { eq: 1 } }, 7), /7/],
     ['rules.list[0].when', rule({}), /an empty one never matches/],
     ['rules.list[0].when.a', rule({ a: {} }), /an object of operators, got an object/],
-    ['rules.list[0].when.a.gle', rule({ a: { gle: 1 } }), /"gle"/],
+    ['rules.list[0].when.a.gle', rule({ a: { gle: 1 } }), /operators eq, ne, gt, .*, notIn, got "gle"/],
     ['rules.list[0].when.a.in', rule({ a: { in: 1 } }), /1/],
     ['rules.list[0].when.a.in', rule({ a: { in: [] } }), /never matches/],
     ['rules.list[0].when.a.notIn', rule({ a: { notIn: Array(1001).fill(0) } }), /an array of 1001/],
     ['rules.list[0].when.a.gt', rule({ a: { gt: null } }), /null/],
+    ['rules.list[0].when.a.gte', rule({ a: { gte: undefined } }), /undefined/],
     ['rules.list[0].when.a.lt', rule({ a: { lt: Number.NaN } }), /NaN/],
     ['rules.list[0].when.a', rule({ a: { gt: 5, lt: 3 } }), /never matches/],
     ['rules.list[0].when.a', rule({ a: { gt: 5, lte: 5 } }), /never matches/],
+    ['rules.list[0].when.a', rule({ a: { gte: 5, lt: 5 } }), /never matches/],
+    ['rules.list[0].when.a', rule({ a: { gt: 1, gte: 9, lt: 5 } }), /never matches/],
+    ['rules.list[0].when.a', rule({ a: { gt: 5, lt: 9, lte: 3 } }), /never matches/],
     ['rules.list[0].when', rule({ constructor: { eq: 1 } }), /"constructor"/],
     [
       'rules.list[0].label',
@@ -186,12 +232,11 @@ describe('a runbook is refused at definition, naming the option and what it got'
     ],
     ['rules.otherwise', { rules: { name: 'r', version: '1', otherwise: ' ' } }, /a branch, or .*" "/],
     ['rules.otherwise', { rules: { name: 'r', version: '1', otherwise: { label: 'x' } } }, /an object/],
+    ['rules.otherwise', { rules: { name: 'r', version: '1', otherwise: null } }, /null/],
     ['verdicts.standings', rule({ a: { eq: 1 } }, 'unheard'), /'unheard', which a rule gives/],
   ])('%s: %j', (option, given, got) => {
     const error = thrownBy(() => defineRunbook({ ...state(), fleet: fleetOf(), ...(given as object) }));
-    expect(error).toBeInstanceOf(RunbookDefinitionError);
-    expect(error.message).toContain(`\`${option}\``);
-    expect(error.message).toMatch(got);
+    expectRefusal(error, option, got);
   });
 
   test.each<[string, object, RegExp]>([
@@ -200,12 +245,34 @@ describe('a runbook is refused at definition, naming the option and what it got'
     ['a procedure that is none', { procedure: 'p' }, /`procedure`.*"p"/],
     ['a fleet that is none', { fleet: [] }, /`fleet`.*an array of 0/],
     ['a fleet without a key', { fleet: { ...fleetOf(), key: undefined } }, /`fleet\.key`.*undefined/],
+    ['a procedure that is unbuilt', { procedure: () => 1 }, /`procedure`.*BUILT/],
     ['a collect that is none', { fleet: { ...fleetOf(), collect: 1 } }, /`fleet\.collect`.*1/],
+    ['a collect that is unbuilt', { fleet: { ...fleetOf(), collect: () => 1 } }, /`fleet\.collect`.*BUILT/],
+    ['an identity that is none', { fleet: { ...fleetOf(), identity: 'id' } }, /`fleet\.identity`.*"id"/],
+    ['a target that is none', { fleet: { ...fleetOf(), target: null } }, /`fleet\.target`.*null/],
     ['a plan that is unbuilt', { fleet: { ...fleetOf(), plan: () => 1 } }, /`fleet\.plan`.*BUILT/],
     ['an assess that is unbuilt', { fleet: fleetOf((() => 1) as never) }, /`fleet\.assess`.*BUILT/],
     ['a fleet without standings', { fleet: fleetOf(), verdicts: { decider: 'd' } }, /`verdicts\.standings`/],
   ])('%s', (_, given, message) => {
-    expect(() => defineRunbook({ ...state(), ...given } as never)).toThrow(message);
+    const error = thrownBy(() => defineRunbook({ ...state(), ...given } as never));
+    expect(error).toBeInstanceOf(RunbookDefinitionError);
+    expect(error.message).not.toMatch(/ must be (,|$)/);
+    expect(error.message).toMatch(message);
+  });
+
+  test('nothing at all, by the name that is missing', () => {
+    expect(() => defineRunbook(undefined as never)).toThrow(/^runbook 'runbook': `name` must be .*, got undefined$/);
+    expect(() => runbookAsTool(undefined as never)).toThrow(/^runbook '\?': `name` must be .*, got undefined$/);
+  });
+
+  test('a plan that hands over subjects while it is being defined is told so', async () => {
+    let handed: Promise<void> | undefined;
+    const plan = (_tools: unknown, subjects: { add(page: never[]): Promise<void> }) => {
+      handed = subjects.add([]);
+      return writes({})();
+    };
+    defineRunbook({ ...state(), fleet: { ...fleetOf(), plan } });
+    await expect(handed).rejects.toThrow('while the runbook was being defined');
   });
 
   test.each(['a/b', 'a~1', 'a#2'])('the stage id %s, which would break a path, in any place of a chart', (id) => {
@@ -321,6 +388,34 @@ describe('a runbook is refused at definition, naming the option and what it got'
     expect(runbook.limits).toEqual({ ...DEFAULT_LIMITS, chunkSize: 7 });
     expect(Object.isFrozen(runbook)).toBe(true);
     expect(runbook.form).toBe('fleet');
+  });
+
+  test('the longest name is accepted, and an error budget as a number and as a share', () => {
+    const name = `c${'_0'.repeat(31)}`;
+    expect(defineRunbook({ ...state(), fleet: fleetOf(), name }).name).toBe(name);
+    for (const errorBudget of [1, 20, '5%', '12.5%', '0.25%', '100%'] as const) {
+      const { limits } = defineRunbook({ ...state(), fleet: fleetOf(), limits: { errorBudget } });
+      expect(limits.errorBudget).toBe(errorBudget);
+    }
+  });
+
+  test('a fleet keeps the chart of each of its parts, and of collect only when it has one', () => {
+    const parts = { ...fleetOf(writes({}, 'assess')), plan: writes({}, 'plan') };
+    const names = (fleet: typeof parts) =>
+      Object.entries(defineRunbook({ ...state(), fleet }).charts).map(
+        ([part, chart]) => `${part}: ${chart.buildTimeStructure.name}`,
+      );
+    expect(names(parts)).toEqual(['plan: plan', 'assess: assess']);
+    const collect = writes({}, 'collect');
+    expect(names({ ...parts, collect } as typeof parts)).toEqual(['plan: plan', 'assess: assess', 'collect: collect']);
+  });
+
+  test('a word may stand as declined beside the reserved one', () => {
+    const verdicts = { decider: 'd', standings: { unreadable: 'declined' as const } };
+    const rules = { name: 'r', version: '1', list: [{ when: { a: { eq: 1 } }, then: 'unreadable' }] };
+    expect(standingOf(defineRunbook({ ...state(), fleet: fleetOf(), verdicts, rules }).verdicts, 'unreadable')).toBe(
+      'declined',
+    );
   });
 
   test('declined always has its standing, and what a prototype has is none', () => {

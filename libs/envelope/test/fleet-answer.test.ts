@@ -7,8 +7,10 @@ import {
   coverage,
   type FleetResults,
   GROUP_SAMPLES,
+  MAX_GROUPS,
   maxRowsOf,
   NO_TOTALS,
+  type RunbookEnvelope,
   runFleet,
 } from '../src/index.ts';
 import { ARGS, fleetOf, planOf, reportCounts, runAnswered, type Subject, type tools } from './fleet-runbook.ts';
@@ -92,6 +94,12 @@ describe('the answer of a fleet', () => {
   test('without any subject says so by its counters', async () => {
     const { envelope } = await runAnswered(fleetOf([]));
     expect(envelope.result).toMatchObject({ rows_total: 0, rows_complete: true, subjects: { total: 0 } });
+    expect(envelope.result.verdict_meanings).toEqual({
+      declined: 'Declined',
+      odd: 'Odd',
+      stale: 'Stale',
+      fresh: 'Fresh',
+    });
   });
 
   const collected = (results: Partial<FleetResults>) =>
@@ -121,6 +129,14 @@ describe('the answer of a fleet', () => {
     expect(await meanings(['mid', 'later', 'early'])).toBe(one);
   });
 
+  test('shows no more rows than its cap, however many a store hands over', async () => {
+    const head = Array.from({ length: 51 }, (_, n) => ({ key: `s-${n}`, verdict: 'fresh', reason: 'r', columns: {} }));
+    const counts = { total: 51, ok: 51, problem: 0, declined: 0, not_checked: 0, cannot_cover: 0 };
+    const answer = await collected({ head, counts });
+    expect(answer).toMatchObject({ body: { result: { rows_shown: 50, rows_total: 51, rows_complete: false } } });
+    expect((answer as { body: RunbookEnvelope }).body.result.verdicts?.at(-1)?.subject).toBe('s-49');
+  });
+
   test('counters that do not add up are a failure, not an answer', async () => {
     const counts = { total: 3, ok: 1, problem: 0, declined: 1, not_checked: 0, cannot_cover: 0 };
     const answer = await collected({ counts });
@@ -139,10 +155,13 @@ describe('the answer of a fleet', () => {
       counts: { total: 10, ok: 0, problem: 0, declined: 0, not_checked: 9, cannot_cover: 1 },
       manifestRef: 'art_m',
     });
-    const { af_coverage, result } = (answer as { body: Awaited<ReturnType<typeof runAnswered>>['envelope'] }).body;
-    expect(af_coverage.not_checked?.map(({ what }) => what)).toEqual([
-      'the rest',
-      '9 further subject(s), for 2 other reason(s)',
+    const { af_coverage, result } = (answer as { body: RunbookEnvelope }).body;
+    expect(af_coverage.not_checked).toEqual([
+      { what: 'the rest', why: 'cancelled' },
+      {
+        what: '9 further subject(s), for 2 other reason(s)',
+        why: expect.stringContaining('bounded number of reasons'),
+      },
     ]);
     expect(af_coverage.cannot_cover).toEqual([{ what: '1 subject(s): a', why: 'no key' }]);
     expect(result.walk.manifest_ref).toBe('art_m');
@@ -202,6 +221,27 @@ describe('the answer of a fleet', () => {
       steps_executed: 8,
     });
     expect(sink.kinds()).toEqual(['recording/run', 'recording/chart-walk']);
+    expect(sink.puts[1]).toMatchObject({ label: 'ages walk', origin: { toolCallId: 'c1' } });
+    expect(Object.keys(envelope.result.walk)).not.toContain('manifest_ref');
+  });
+
+  test('its walk without a collect chart ends with the last subject, and is whole when it just fits', async () => {
+    const walked = async (cap: number) => {
+      const sink = new MemorySink();
+      const { envelope } = await runAnswered(fleetOf(mixed.slice(0, 2), { more: { walk: { cap } } }), {
+        artifacts: sink,
+      });
+      const { ref, total, projection, complete } = envelope.result.walk;
+      return { total, projection, complete, rows: sink.redeem(ref) as { subflow?: string | null; type: string }[] };
+    };
+    const whole = await walked(500);
+    expect(whole.rows.at(-1)?.subflow).toBe('subject~1');
+    const { total } = whole;
+    expect(whole.rows).toHaveLength(total);
+    expect(await walked(total)).toEqual({ ...whole, projection: 'full', complete: true });
+    const cut = await walked(total - 1);
+    expect(cut).toMatchObject({ total, projection: 'control-flow', complete: false });
+    expect(cut.rows.some(({ type }) => type === 'step')).toBe(false);
   });
 
   test('over its cap the walk keeps its control flow, and is read no further than needed', async () => {
@@ -261,15 +301,72 @@ describe('the answer of a fleet', () => {
     const { envelope } = await runAnswered(fleetOf([], { plan }), { tools: own });
     expect(envelope.result.verdicts).toHaveLength(50);
     expect(envelope.af_coverage.checked).toHaveLength(201 + 201 + 1);
-    expect(envelope.af_coverage.checked).toContainEqual(
-      expect.objectContaining({ what: 'further entries of single subjects, mentioned 500 time(s)' }),
-    );
+    expect(envelope.af_coverage.checked).toContainEqual({
+      what: 'further entries of single subjects, mentioned 500 time(s)',
+      why: 'an answer lists 200 distinct entries of its subjects at most',
+    });
+    expect(envelope.af_coverage.cannot_cover?.[0]).toEqual({ what: 'blind 1', why: 'x' });
     expect(envelope.af_coverage.checked).toContainEqual(
       expect.objectContaining({ what: '700 further entries of one chart' }),
     );
     expect(envelope.af_coverage.cannot_cover).toHaveLength(201);
     expect(envelope.result.walk).toMatchObject({ shown: 500, projection: 'control-flow', complete: false });
     expect(JSON.stringify(envelope).length).toBeLessThan(80_000);
+  });
+
+  test("a chart's ledger is whole to two hundred entries, and what is over is told with its reason", async () => {
+    const declaring = async (count: number) => {
+      const checked = Array.from({ length: count }, (_, n) => `planned ${n}`);
+      const plan = planOf([], 1, (scope) => void Object.assign(scope, { coverage: { checked } })) as never;
+      const { envelope } = await runAnswered(fleetOf([], { plan }));
+      return envelope.af_coverage.checked?.filter(({ what }) => !what.startsWith('the procedure'));
+    };
+    expect(await declaring(200)).toHaveLength(200);
+    expect((await declaring(201))?.at(-1)).toEqual({
+      what: '1 further entries of one chart',
+      why: 'an answer lists 200 distinct entries of a chart at most',
+    });
+  });
+
+  test('lists two hundred reasons, and counts the subjects of the others', async () => {
+    const assess = () =>
+      flowChart<State>(
+        'Read',
+        (scope) => {
+          const { subject } = (scope as unknown as { $getArgs(): { subject: Subject } }).$getArgs();
+          throw Object.assign(new Error('x'), { code: subject.target });
+        },
+        'read',
+      ).build();
+    const failing = Array.from({ length: 207 }, (_, n) => ({ id: `s-${n}`, target: `E${n % 203}` }));
+    const { envelope } = await runAnswered(fleetOf(failing, { assess }));
+    const open = envelope.af_coverage.not_checked ?? [];
+    expect(open).toHaveLength(MAX_GROUPS + 1);
+    expect(open[0]).toEqual({ what: '2 subject(s): s-0, s-203', why: 'its chart failed: Error (E0)' });
+    expect(open[199]).toEqual({ what: '1 subject(s): s-199', why: 'its chart failed: Error (E199)' });
+    expect(open[200]?.what).toBe('3 further subject(s), for 3 other reason(s)');
+  });
+
+  test('walks of subjects are kept only as far as its own walk needs them', async () => {
+    const subjects = Array.from({ length: 6 }, (_, n) => ({ id: `s-${n}`, age: 1 }));
+    const kept = async (cap: number) => {
+      const run = await runAnswered(fleetOf(subjects, { more: { walk: { cap } } }));
+      return run.subjects.map(({ walk }) => walk.filter(({ type }) => type !== 'step').length);
+    };
+    const [control = 0] = await kept(500);
+    expect(await kept(500)).toEqual(Array(6).fill(control));
+    expect(await kept(control * 2)).toEqual([control, control, 0, 0, 0, 0]);
+    expect(await kept(control * 2 + 1)).toEqual([control, control, control, 0, 0, 0]);
+  });
+
+  test('a subject that ended as a verdict without a standing is counted in the total alone', () => {
+    const none = { ok: 0, problem: 0, declined: 0, not_checked: 0, cannot_cover: 0 };
+    expect(countSubjects([{ outcome: 'verdict' }])).toEqual({ total: 1, ...none });
+    expect(countSubjects([{ outcome: 'cannot_cover', standing: 'ok' }])).toEqual({
+      total: 1,
+      ...none,
+      cannot_cover: 1,
+    });
   });
 
   test('progress is told after each subject, and an abort ends the run with its reason', async () => {

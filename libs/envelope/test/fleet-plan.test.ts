@@ -1,7 +1,8 @@
 import { flowChart } from 'footprintjs';
 import { describe, expect, test } from 'vitest';
-import { absent, planFleet, runFleet } from '../src/index.ts';
+import { absent, planFleet, type RunbookEnvelope, runFleet } from '../src/index.ts';
 import { ARGS, fleetOf, runAnswered, type tools } from './fleet-runbook.ts';
+import { MemorySink } from './memory-sink.ts';
 import { type State, toolsThat } from './procedures.ts';
 
 describe('the plan', () => {
@@ -19,6 +20,21 @@ describe('the plan', () => {
       target: 't-0',
       subject: subjects[4],
     });
+  });
+
+  test('a subject has an identity and a target only where the runbook gives one', async () => {
+    const pages: unknown[] = [];
+    const runbook = fleetOf([{ id: 'a' }], { target: undefined });
+    await planFleet(runbook, ARGS, { toolCallId: 'c1' }, async (page) => void pages.push(...page));
+    expect(pages).toEqual([{ ordinal: 0, key: 'a', subject: { id: 'a' } }]);
+    expect(Object.keys(pages[0] as object)).toEqual(['ordinal', 'key', 'subject']);
+  });
+
+  test('a page that brings nothing new is not stored', async () => {
+    const pages: unknown[] = [];
+    const subjects = ['a', 'b', 'c', 'a', 'b', 'c'].map((id) => ({ id }));
+    await planFleet(fleetOf(subjects), ARGS, { toolCallId: 'c1' }, async (page) => void pages.push(page.length));
+    expect(pages).toEqual([3]);
   });
 
   test('a page that cannot be stored fails the plan with its error', async () => {
@@ -78,7 +94,59 @@ describe('the plan', () => {
       { toolCallId: 'c1' },
       async () => undefined,
     );
-    expect(outcome).toMatchObject({ kind: 'failure', error: { code: 'plan_invalid' } });
+    expect(outcome).toMatchObject({
+      kind: 'failure',
+      error: { code: 'plan_invalid', message: 'subjects.add takes a list, got "a"' },
+    });
+  });
+
+  test("both charts of a fleet's own get the run's arguments, collect the counters too", async () => {
+    const given: unknown[] = [];
+    const telling = (() =>
+      flowChart<State>(
+        'Tell',
+        (scope) => void given.push((scope as unknown as { $getArgs(): unknown }).$getArgs()),
+        'tell',
+      ).build()) as never;
+    await runAnswered(fleetOf([], { plan: telling, collect: telling }));
+    const counts = { total: 0, ok: 0, problem: 0, declined: 0, not_checked: 0, cannot_cover: 0 };
+    expect(given).toEqual([ARGS, { ...ARGS, counts }]);
+  });
+
+  test("they end with the run's signal, and within the time of the call, else of the runbook", async () => {
+    const hanging = (() => flowChart<State>('Wait', () => new Promise(() => undefined), 'wait').build()) as never;
+    for (const part of ['plan', 'collect']) {
+      const runbook = fleetOf([], { [part]: hanging, limits: { chartTimeoutMs: 7000 } });
+      const armed: number[] = [];
+      const timers = {
+        setTimeout: (callback: () => void, ms: number) => {
+          armed.push(ms);
+          if (armed.length === (part === 'plan' ? 1 : 2)) callback();
+        },
+        clearTimeout: () => undefined,
+      };
+      const timed = await runFleet(runbook, ARGS, { toolCallId: 'c1', timers });
+      expect(timed.answer).toMatchObject({ kind: 'failure', error: { code: 'timeout', timeoutMs: 7000 } });
+      armed.length = 0;
+      const sooner = await runFleet(runbook, ARGS, { toolCallId: 'c1', timers, timeoutMs: 20 });
+      expect(sooner.answer).toMatchObject({ kind: 'failure', error: { code: 'timeout', timeoutMs: 20 } });
+      const reason = new Error('stop');
+      const stopped = await runFleet(runbook, ARGS, { toolCallId: 'c1', signal: AbortSignal.abort(reason) });
+      expect(stopped.answer).toEqual({ kind: 'failure', error: reason });
+    }
+  });
+
+  test('what they report is read from the redacted view', async () => {
+    const reporting = (() =>
+      flowChart<State>(
+        'Tell',
+        (scope) => void Object.assign(scope, { report: { token: 'secret' } }),
+        'tell',
+      ).build()) as never;
+    for (const part of ['plan', 'collect']) {
+      const runbook = fleetOf([], { [part]: reporting, more: { redact: { keys: ['token'] } } });
+      expect((await runAnswered(runbook)).envelope.result.token).toBe('REDACTED');
+    }
   });
 
   test('rules see a subject as it is stored, in one process too', async () => {
@@ -95,6 +163,28 @@ describe('the plan', () => {
     await runAnswered(fleetOf([given], { assess }));
     expect(seen).toEqual({ id: 'a', age: '1970-01-01T00:00:00.000Z', more: null });
     expect(Object.isFrozen(given)).toBe(false);
+  });
+
+  test("the recording of a fleet is its plan's, when it is asked for", async () => {
+    const plan = ((_: unknown, sink: { add(page: unknown[]): Promise<void> }) =>
+      flowChart<State>('List', (scope) => void Object.assign(scope, { listed: 1 }), 'list')
+        .addFunction('Hand over', (scope: State) => sink.add([{ id: `s-${scope.listed}`, age: 1 }]), 'hand-over')
+        .build()) as never;
+    const artifacts = new MemorySink();
+    const recorded = (walk: object) =>
+      runFleet(fleetOf([], { plan, more: { walk } }), ARGS, { toolCallId: 'c1', runId: 'r1', artifacts });
+    const { answer } = await recorded({ recording: true });
+    const descriptor = (answer as { body: RunbookEnvelope }).body.result.walk;
+    expect(artifacts.puts[0]).toMatchObject({
+      ref: descriptor.recording_ref,
+      kind: descriptor.recording_kind,
+      label: 'ages recording',
+      origin: { toolCallId: 'c1', runId: 'r1' },
+    });
+    const parcel = artifacts.redeem(descriptor.recording_ref);
+    expect(JSON.stringify(parcel)).toContain('"stageReads":{"listed":1}');
+    const without = (await recorded({ recording: false })).answer as { body: RunbookEnvelope };
+    expect(Object.keys(without.body.result.walk).filter((key) => key.startsWith('recording'))).toEqual([]);
   });
 
   test("an absence in the plan is the run's answer, verbatim", async () => {
@@ -121,6 +211,7 @@ describe('the plan', () => {
     for (const part of ['plan', 'collect']) {
       const paused = await runFleet(fleetOf([{ id: 'a', age: 1 }], { [part]: pausing }), ARGS, { toolCallId: 'c1' });
       expect(paused.answer).toMatchObject({ kind: 'failure', error: { code: 'paused' } });
+      expect((paused.answer as { error: Error }).error.message).toContain(`the ${part}`);
     }
   });
 });

@@ -1,7 +1,8 @@
-import { flowChart } from 'footprintjs';
+import { decide, flowChart } from 'footprintjs';
 import { describe, expect, test } from 'vitest';
 import {
   absent,
+  coverage,
   createAssessor,
   defineTool,
   dispatchTools,
@@ -9,9 +10,10 @@ import {
   notChecked,
   sealCredential,
   type ToolContext,
+  type ToolDispatch,
   ToolRefusedError,
 } from '../src/index.ts';
-import { ARGS, fleetOf, runAnswered, type Subject } from './fleet-runbook.ts';
+import { ARGS, assessChart, fleetOf, OTHERWISE, RULES, runAnswered, type Subject } from './fleet-runbook.ts';
 import { type State, toolsThat } from './procedures.ts';
 
 const ended = async (subject: Subject, call: object = {}, parts: Parameters<typeof fleetOf>[1] = {}) => {
@@ -106,6 +108,45 @@ describe('each subject ends as exactly one thing', () => {
     expect(outcome).toBe('not_checked');
   });
 
+  test('a call without any tools is a failure of its own subject', async () => {
+    expect(await ended({ id: 'a', act: 'call' }, { tools: undefined })).toMatchObject({
+      outcome: 'not_checked',
+      reasonCode: 'subject_failed',
+      reason: 'its chart failed: Error',
+    });
+  });
+
+  test('a decider that asks no rules gives a verdict without evidence, by its word alone', async () => {
+    const assess = () =>
+      flowChart<State>('Read', () => undefined, 'read')
+        .addDeciderFunction('State', () => 'stale', 'state')
+        .addFunctionBranch('stale', 'stale', () => undefined)
+        .end()
+        .build();
+    const assessed = await ended({ id: 'a' }, {}, { assess });
+    expect(assessed).toMatchObject({ outcome: 'verdict', verdict: 'stale', standing: 'problem', reason: 'stale' });
+    expect(assessed).not.toHaveProperty('evidence');
+  });
+
+  test('in doubt it is declined, never the default, though its decider knows no such branch', async () => {
+    const assess = () =>
+      flowChart<State>('Read', (scope) => void Object.assign(scope, { age: '30' }), 'read')
+        .addDeciderFunction('State', (scope: State) => decide(scope, RULES, OTHERWISE), 'state')
+        .addFunctionBranch('stale', 'Stale', () => undefined)
+        .addFunctionBranch('fresh', 'Fresh', () => undefined)
+        .end()
+        .build();
+    const assessed = await ended({ id: 'a' }, {}, { assess, row: () => ({ age: 1, reason: 'all is well' }) });
+    expect(assessed).toMatchObject({
+      outcome: 'declined',
+      verdict: 'declined',
+      standing: 'declined',
+      reason: expect.stringContaining('two kinds'),
+      columns: { age: 1 },
+      evidence: { doubt: 'kinds_differ' },
+    });
+  });
+
   test('a chart that pauses does not hold the fleet', async () => {
     const pausing = () =>
       flowChart<State>('Ask', () => undefined, 'a')
@@ -114,6 +155,7 @@ describe('each subject ends as exactly one thing', () => {
     expect(await ended({ id: 'a' }, {}, { assess: pausing })).toMatchObject({
       outcome: 'not_checked',
       reasonCode: 'paused',
+      reason: 'its chart paused, which a subject cannot',
     });
   });
 
@@ -136,6 +178,54 @@ describe('each subject ends as exactly one thing', () => {
     const running = assessor.assess({ ordinal: 0, key: 'a', subject: { id: 'a', act: 'hang' } }, controller.signal);
     controller.abort(new Error('stop'));
     expect(await running).toBe('aborted');
+  });
+
+  test('one chart serves one subject after another, until one fails; two at once have a chart each', async () => {
+    let made = 0;
+    const assess = (given: ToolDispatch) => {
+      made++;
+      return assessChart(given);
+    };
+    const runbook = fleetOf([], { assess });
+    const assessor = createAssessor(runbook, ARGS, { toolCallId: 'c1' });
+    const subject = (act?: 'throw') => assessor.assess({ ordinal: 0, key: 'a', subject: { id: 'a', age: 1, act } });
+    made = 0;
+    await subject();
+    await subject();
+    expect(made).toBe(1);
+    await subject('throw');
+    await subject();
+    expect(made).toBe(2);
+    await Promise.all([subject(), subject()]);
+    expect(made).toBe(3);
+  });
+
+  test('its place goes with it, and what the plan did not give is not there', async () => {
+    const assessor = createAssessor(fleetOf([]), ARGS, { toolCallId: 'c1' });
+    const placed = { ordinal: 3, key: 'a', identity: 'i', target: 't' };
+    expect(await assessor.assess({ ...placed, subject: { id: 'a', age: 1 } })).toMatchObject(placed);
+    const bare = { ordinal: 0, key: 'a' };
+    for (const ended of [
+      await assessor.assess({ ...bare, subject: { id: 'a', age: 1 } }),
+      notChecked(bare, 'c', 'r'),
+    ]) {
+      expect(Object.keys(ended)).not.toContain('identity');
+      expect(Object.keys(ended)).not.toContain('target');
+    }
+  });
+
+  test('what is kept of its ledger for the answer is inert text', async () => {
+    const told = coverage(
+      {},
+      { checked: ['the \u001b[31msource\u202e'], notChecked: [{ what: 'a\u200b', why: 'b\u0007' }] },
+    );
+    const assessor = createAssessor(fleetOf([]), ARGS, { toolCallId: 'c1', tools: toolsThat({ call: told }) });
+    const assessed = await assessor.assess({ ordinal: 0, key: 'a', subject: { id: 'a', act: 'call', age: 1 } });
+    expect(assessed).toHaveProperty('summary.innerLedger', {
+      checked: [{ what: 'the source' }],
+      notChecked: [{ what: 'a', why: 'b' }],
+      cannotCover: [],
+    });
   });
 
   test('a subject that was never begun carries its reason and its place', () => {
@@ -248,6 +338,33 @@ describe("a subject's calls are made for its target", () => {
     expect(assessed.map(({ outcome }) => outcome)).toEqual(['verdict', 'verdict', 'cannot_cover', 'cannot_cover']);
     expect(assessed[2]?.reason).toContain("for the target 'c'");
     expect(JSON.stringify({ envelope, assessed })).not.toContain('token of');
+  });
+
+  test('a chart may ask for a tool first, and without a target its calls go out as it made them', async () => {
+    const seen: unknown[] = [];
+    const delivered: ToolDispatch = {
+      has: (name) => name === 'call',
+      call: async (...all) => void seen.push(all),
+    };
+    const assess = (dispatch: ToolDispatch) =>
+      flowChart<State>(
+        'Ask',
+        async () => {
+          seen.push(dispatch.has('call'), dispatch.has('other'));
+          await dispatch.call('call', { a: 1 });
+          await dispatch.call('call', { a: 2 }, { allowAbsent: true });
+        },
+        'ask',
+      ).build();
+    for (const target of [undefined, 't']) {
+      await runAnswered(fleetOf([{ id: 'a', target }], { assess }), { tools: delivered });
+      expect(seen.splice(0)).toEqual([
+        true,
+        false,
+        ['call', { a: 1 }, target === undefined ? undefined : { target }],
+        ['call', { a: 2 }, target === undefined ? { allowAbsent: true } : { target, allowAbsent: true }],
+      ]);
+    }
   });
 
   test('and a call that is still running somewhere cannot be taken for the next subject’s', async () => {

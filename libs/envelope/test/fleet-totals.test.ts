@@ -45,6 +45,7 @@ describe('totals of a fleet', () => {
         const parts: FleetTotals[] = [];
         for (let at = 0; at < list.length; at += size) parts.push(totalSubjects(list.slice(at, at + size)));
         expect(stored(parts.reduce(mergeTotals, NO_TOTALS))).toBe(stored(totalSubjects(list)));
+        expect(stored(totalSubjects(list.toReversed()))).toBe(stored(totalSubjects(list)));
       }),
     );
   });
@@ -68,6 +69,9 @@ describe('totals of a fleet', () => {
       fc.property(subjects, (list) => {
         const totals = totalSubjects(list);
         expect(stored(JSON.parse(JSON.stringify(totals)) as FleetTotals)).toBe(stored(totals));
+        for (const made of [totals, mergeTotals(totals, NO_TOTALS)]) {
+          expect('stamp' in made).toBe(made.stamp !== undefined);
+        }
       }),
     );
   });
@@ -101,6 +105,30 @@ describe('totals of a fleet', () => {
       expect(walk).toEqual({ rows: 500, controlRows: 500, steps: 500 });
     }
     expect(stored(merged)).toBe(stored(whole));
+  });
+
+  test('keep entries sorted by what they say, then why, the ones without a reason first', () => {
+    const entries = [{ what: 'b', why: 'y' }, { what: 'b' }, { what: 'a', why: 'z' }, { what: 'b', why: 'x' }];
+    const said = (notChecked: typeof entries) =>
+      totalSubjects([
+        {
+          ordinal: 0,
+          summary: {
+            innerLedger: { checked: [], notChecked, cannotCover: [] },
+            ownLedger: { checked: [], notChecked: [], cannotCover: [] },
+            heard: { rules: {}, defaults: {} },
+            walk: { rows: 0, controlRows: 0, steps: 0 },
+          },
+        } as Summarised,
+      ]);
+    for (const given of [entries, entries.toReversed()]) {
+      expect(said(given).ledger.notChecked.kept).toEqual([
+        ['a', 'z', 1],
+        ['b', null, 1],
+        ['b', 'x', 1],
+        ['b', 'y', 1],
+      ]);
+    }
   });
 
   test('of two labels that one rule spoke keep the smaller text, whichever settled first', () => {

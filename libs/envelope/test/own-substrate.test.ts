@@ -134,10 +134,13 @@ test("an author's own scopes stay the author's", async () => {
   expect((await answer(() => chart)).result.answer).toBe(42);
 });
 
-test('what only looks like a decision is none', async () => {
+test.each([
+  ['by its keys', {}],
+  ["by a mark of its author's", { [Symbol('reviewed')]: true }],
+])('what only looks like a decision is none: %s', async (_, more) => {
   const chart = own
     .flowChart<State>('Read', () => undefined, 'read')
-    .addDeciderFunction('Size', () => ({ branch: 'big', toString: () => 'small' }) as never, 'size')
+    .addDeciderFunction('Size', () => ({ branch: 'big', toString: () => 'small', ...more }) as never, 'size')
     .addFunctionBranch('big', 'Big', (scope: State) => void Object.assign(scope, { verdicts: [{ verdict: 'big' }] }))
     .addFunctionBranch(
       'small',

@@ -139,8 +139,20 @@ describe("a definition's text", () => {
     expect(new Set(texts).size).toBe(texts.length);
   });
 
+  test('differs by the structure of a chart, though its code reads the same', () => {
+    const built = (name: string) => definitionText(fleetOf([], { plan: writes({}, name) as never }), 'b1');
+    expect(built('one')).toBe(built('one'));
+    expect(built('one')).not.toBe(built('two'));
+  });
+
   test('a limit, which judges nothing, is no part of it', () => {
     expect(text({ limits: { chunkSize: 3 } })).toBe(text());
+  });
+
+  test('canonical JSON is the same in whatever order keys were written', () => {
+    const written = (keys: string) => canonicalJson(Object.fromEntries([...keys].map((key) => [key, null])));
+    for (const keys of ['abcd', 'dcba', 'badc', 'cadb'])
+      expect(written(keys)).toBe('{"a":null,"b":null,"c":null,"d":null}');
   });
 
   test('canonical JSON sorts keys at any depth and tells functions and patterns by their source', () => {

@@ -1,4 +1,4 @@
-import { decide, flowChart, type RedactionPolicy } from 'footprintjs';
+import { decide, type FlowChart, flowChart, type RedactionPolicy } from 'footprintjs';
 import { describe, expect, test } from 'vitest';
 import { evidenceLines, type RunbookEnvelope, runbookAsTool, runProcedure } from '../src/index.ts';
 import { MemorySink } from './memory-sink.ts';
@@ -273,6 +273,70 @@ describe('what a policy reaches', () => {
     ]);
     expect(artifacts.puts[0]?.data).not.toContain(SECRET);
   });
+});
+
+test.each<[string, RedactionPolicy | undefined]>([
+  ['without any policy', undefined],
+  ['beside a policy', { keys: ['password'] }],
+])('what a stage itself marks as sensitive is hidden %s, below other keys too', async (_, redact) => {
+  const marking = () =>
+    flowChart<State>(
+      'marking',
+      (scope) => {
+        const mark = scope as unknown as { $setValue(key: string, value: unknown, redacted: boolean): void };
+        mark.$setValue('report', SECRET, true);
+        mark.$setValue('verdicts', [{ verdict: SECRET }], true);
+        mark.$setValue('coverage', { checked: [SECRET] }, true);
+        mark.$setValue('token', SECRET, true);
+        Object.assign(scope, { password: 'open', user: { token: SECRET, name: 'kept' } });
+      },
+      'mark',
+    ).build();
+  const artifacts = new MemorySink();
+  const envelope = await answer(
+    { procedure: marking, walk: { recording: true }, ...(redact !== undefined && { redact }) },
+    { artifacts },
+  );
+  expect(envelope.result.rows_total).toBe(0);
+  expect(envelope.result.walk.recording_ref).toBeDefined();
+  const parcel = artifacts.redeem(envelope.result.walk.recording_ref) as { snapshot: { sharedState: State } };
+  expect(parcel.snapshot.sharedState).toMatchObject({
+    token: 'REDACTED',
+    password: redact === undefined ? 'open' : 'REDACTED',
+    user: { token: 'REDACTED', name: 'kept' },
+  });
+  expect(JSON.stringify([envelope, artifacts.puts])).not.toContain(SECRET);
+});
+
+test('what a branch or a subflow marks stays hidden where its state is collected', async () => {
+  const marking = () =>
+    flowChart<State>(
+      'marking',
+      (scope) => {
+        const mark = scope as unknown as { $setValue(key: string, value: unknown, redacted: boolean): void };
+        mark.$setValue('token', SECRET, true);
+        scope.kept = 'kept';
+      },
+      'mark',
+    ).build();
+  const each = (branch: () => FlowChart) =>
+    flowChart<State>('each', (scope) => void Object.assign(scope, { items: [1, 2] }), 'start')
+      .addParallelForEach<number>('Each', 'each', {
+        items: (scope: State) => scope.items as number[],
+        branch: branch as never,
+        maxBranches: 2,
+        into: 'results',
+      })
+      .addSubFlowChartNext('sub', marking(), 'Sub')
+      .addFunction('Tell', (scope: State) => void Object.assign(scope, { report: { seen: scope.results } }), 'tell')
+      .build();
+  for (const procedure of [() => each(marking), () => each(() => each(marking))]) {
+    const artifacts = new MemorySink();
+    const envelope = await answer({ procedure, walk: { recording: true } }, { artifacts });
+    expect(envelope.result.walk.recording_ref).toBeDefined();
+    expect(JSON.stringify(envelope)).toContain('kept');
+    expect(JSON.stringify([envelope, artifacts.puts])).not.toContain(SECRET);
+  }
 });
 
 function single() {

@@ -9,6 +9,8 @@ import {
   renderCsv,
   renderEnvelope,
 } from '../src/index.ts';
+import { fleetOf, runAnswered } from './fleet-runbook.ts';
+import { MemorySink } from './memory-sink.ts';
 import { answer, writes } from './procedures.ts';
 
 describe('text from outside', () => {
@@ -108,6 +110,7 @@ describe('text from outside', () => {
     ['secret', 'Error'],
     [null, 'Error'],
     [{ name: 'Odd.Name_1' }, 'Odd.Name_1'],
+    [{ name: ['secret'] }, 'Error'],
   ])('an error is its name and code: %s', (error, identity) => {
     expect(errorIdentity(error)).toBe(identity);
   });
@@ -133,7 +136,7 @@ describe('CSV', () => {
     },
   );
 
-  test.each(['a=1', '1-1', 'x@y', ''])('text %j stays as it is', (text) => {
+  test.each(['a=1', '1-1', 'x@y', 'a b c', ''])('text %j stays as it is', (text) => {
     expect(renderCsv([{ a: text }])).toBe(`a\r\n${text}\r\n`);
   });
 
@@ -147,6 +150,14 @@ describe('CSV', () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  test('text with a space at an edge is quoted, so that no reader takes it off', () => {
+    expect(renderCsv([{ a: ' b', c: 'd ' }])).toBe('a,c\r\n" b","d "\r\n');
+  });
+
+  test('a value that JSON cannot carry is an empty cell', () => {
+    expect(renderCsv([{ a: () => 1, b: undefined, c: 1 }])).toBe('a,b,c\r\n,,1\r\n');
   });
 
   test('objects are their JSON, and a name of a column is no formula either', () => {
@@ -215,7 +226,7 @@ describe('an envelope for people', () => {
 
   test('without rows of its kind there is no table, and an empty list has no heading', async () => {
     const text = renderEnvelope(await answer({ resultKind: 'x', procedure: writes({}) }), { format: 'terminal' });
-    expect(text).not.toContain('No rows');
+    expect(text).toMatch(/^Ran 'check' [^\n]*\n\nChecked\n[^\n]*\n\nWalk\n[^\n]*$/);
     expect(text).not.toContain('Not checked');
     expect(text).toContain('No artifact store');
     const none = renderEnvelope(await answer({ procedure: writes({}) }), { format: 'terminal' });
@@ -226,6 +237,145 @@ describe('an envelope for people', () => {
     const bare = await answer({
       procedure: writes({ verdicts: [{ subject: 'a', verdict: 'fine', age: 2, ready: true }] }),
     });
-    expect(renderEnvelope(bare, { format: 'terminal' })).toContain('fine  a  age 2, ready yes');
+    expect(renderEnvelope(bare, { format: 'terminal' })).toContain('\nfine  a  age 2, ready yes\n');
+  });
+
+  const SENTENCE =
+    "Ran 'check' under no declared rule set: 1 step(s) recorded; 3 row(s) assessed, 1 declined (no classification reached); 2 not-checked item(s) declared.";
+  const DECLINED =
+    "1 row(s) that reached NO classification (verdict 'declined') (the rules found no signal that they could judge by; these rows are neither fine nor faulty)";
+  const filed = () =>
+    answer(
+      {
+        verdicts: { decider: 'd', maxRows: 2 },
+        procedure: writes({
+          verdicts: [{ ...rows[0], subject: 'ns/a' }, ...rows.slice(1)],
+          coverage: {
+            checked: ['  a\n  b'],
+            notChecked: [{ what: 'x', why: 'y\tz' }],
+            cannotCover: [{ what: 'blind', why: 'no eyes' }],
+          },
+        }),
+      },
+      { artifacts: new MemorySink() },
+    );
+
+  test('its parts have one order, a blank line between them, and its columns stand below each other', async () => {
+    expect(renderEnvelope(await filed(), { format: 'terminal' }).split('\n')).toEqual([
+      SENTENCE,
+      '',
+      'problem  broken  ns/a  it | fails badly',
+      'ok       fine    b     works',
+      '',
+      '2 of 3 rows are shown.',
+      '',
+      'Checked',
+      '  a b',
+      "  the procedure 'check': 1 step(s) recorded under no declared rule set",
+      '',
+      'Not checked',
+      '  x (y z)',
+      `  ${DECLINED}`,
+      '',
+      'Cannot be covered',
+      '  blind (no eyes)',
+      '',
+      'Walk',
+      '3 of 3 walk rows, 1 steps: art_0000000000000000000001',
+    ]);
+  });
+
+  test('its Markdown has headings, lists and a table', async () => {
+    expect(renderEnvelope(await filed(), { format: 'markdown' }).split('\n')).toEqual([
+      SENTENCE,
+      '',
+      '| subject | verdict | standing | reason |',
+      '|---|---|---|---|',
+      '| ns/a | broken | problem | it \\| fails badly |',
+      '| b | fine | ok | works |',
+      '',
+      '2 of 3 rows are shown.',
+      '',
+      '## Checked',
+      '- a b',
+      "- the procedure 'check': 1 step(s) recorded under no declared rule set",
+      '',
+      '## Not checked',
+      '- x (y z)',
+      `- ${DECLINED}`,
+      '',
+      '## Cannot be covered',
+      '- blind (no eyes)',
+      '',
+      '## Walk',
+      '3 of 3 walk rows, 1 steps: art_0000000000000000000001',
+    ]);
+  });
+
+  test('without its colours a coloured text is the plain one', async () => {
+    const painted = renderEnvelope(await filed(), { format: 'terminal', color: true });
+    expect(painted.replaceAll(/\u001b\[\d+m/g, '')).toBe(renderEnvelope(await filed(), { format: 'terminal' }));
+    expect(painted.match(/\u001b\[\d+m/g)).toHaveLength(2 * (2 + 2 + 4));
+    expect(painted).toContain('\u001b[1mChecked\u001b[0m');
+    expect(painted).toContain('\u001b[1mCannot be covered\u001b[0m');
+    expect(painted).toContain('\u001b[1mWalk\u001b[0m');
+  });
+
+  test('a standing that has no colour has none', async () => {
+    const odd = await answer({
+      procedure: writes({ verdicts: [{ subject: 'a', verdict: 'fine', standing: 'odd', reason: 'r' }] }),
+    });
+    const text = renderEnvelope(odd, { format: 'terminal', color: true });
+    expect(text).toContain('\nodd  fine  a  \u001b[2mr\u001b[0m\n');
+  });
+
+  test('all rows are shown without a word of it, and a walk that was not filed says why', async () => {
+    const text = renderEnvelope(await make({ verdicts: { decider: 'd' } }), { format: 'terminal' });
+    expect(text).not.toContain('rows are shown');
+    expect(text).toMatch(/\nWalk\n3 of 3 walk rows, 1 steps\. No artifact store [^\n]*$/);
+  });
+
+  test("a fleet's counts come first, with their denominator; blind spots are counted where there are any", async () => {
+    const subjects = [
+      { id: 'a', age: 9 },
+      { id: 'b', age: 10 },
+      { id: 'c', age: 1 },
+      { id: 'd', age: null },
+      { id: 'e', act: 'throw' as const },
+    ];
+    const { envelope } = await runAnswered(fleetOf(subjects));
+    expect(renderEnvelope(envelope, { format: 'terminal' }).split('\n\n').slice(0, 3)).toEqual([
+      '2 problem, 1 declined, 1 ok, 1 not checked: of 5 subjects',
+      envelope.af_coverage.sentence,
+      [
+        'problem   stale     a  older than 7 days',
+        'problem   stale     b  older than 7 days',
+        'declined  declined  d  the age cannot be read',
+        'ok        fresh     c  within 7 days',
+      ].join('\n'),
+    ]);
+    const counts = { total: 9, ok: 0, problem: 2, declined: 3, not_checked: 1, cannot_cover: 3 };
+    const blind = { ...envelope, result: { ...envelope.result, subjects: counts } };
+    expect(renderEnvelope(blind, { format: 'markdown' })).toMatch(
+      /^2 problem, 3 declined, 0 ok, 1 not checked, 3 cannot be covered: of 9 subjects\n\n/,
+    );
+  });
+
+  test('columns stand below each other where some rows have no standing, and a row tells its own columns but once', async () => {
+    const mixed = await answer({
+      procedure: writes({
+        verdicts: [
+          { subject: 'a', verdict: 'fine', age: 2, size: null },
+          { subject: 'bb', verdict: 'broken', standing: 'problem', age: 3 },
+          { subject: 'ccc', verdict: 'fine', standing: 7, reason: '' },
+        ],
+      }),
+    });
+    const [, table] = renderEnvelope(mixed, { format: 'terminal' }).split('\n\n');
+    expect(table?.split('\n')).toEqual([
+      '         fine    a    age 2, size —',
+      'problem  broken  bb   age 3',
+      '         fine    ccc  —',
+    ]);
   });
 });

@@ -181,6 +181,99 @@ test('a row and a decision are joined only where it can be told', async () => {
   expect(await branches([{ verdict: 'big' }], 'Other')).toEqual([undefined]);
 });
 
+test('decisions that follow each other are joined in their order, all of them or none', async () => {
+  const judged = (verdicts: string[]) =>
+    runProcedure(
+      {
+        name: 'check',
+        resultKind: 'verdict/x',
+        verdicts: { decider: 'Size' },
+        procedure: () => {
+          const sized = (n: number) =>
+            flowChart<Record<string, unknown>>('Read', (scope) => void Object.assign(scope, { n }), 'read')
+              .addDeciderFunction(
+                'Size',
+                (scope: Record<string, unknown>) => decide(scope, [{ when: { n: { gt: 2 } }, then: 'big' }], 'small'),
+                'size',
+              )
+              .addFunctionBranch('big', 'Big', () => undefined)
+              .addFunctionBranch('small', 'Small', () => undefined)
+              .end()
+              .build();
+          return flowChart<Record<string, unknown>>('check', () => undefined, 'start')
+            .addSubFlowChartNext('first', sized(3), 'First')
+            .addSubFlowChartNext('second', sized(1), 'Second')
+            .addFunction(
+              'Collect',
+              (scope) => void Object.assign(scope, { verdicts: verdicts.map((verdict) => ({ verdict })) }),
+              'collect',
+            )
+            .build();
+        },
+      },
+      {},
+      { toolCallId: 'c1' },
+    );
+  const branches = async (verdicts: string[]) => (await judged(verdicts)).evidence.map((each) => each?.branch);
+  expect(await branches(['big', 'small'])).toEqual(['big', 'small']);
+  expect(await branches(['big', 'big'])).toEqual([undefined, undefined]);
+  expect(await branches(['small', 'small'])).toEqual([undefined, undefined]);
+  expect(await branches(['big'])).toEqual([undefined]);
+});
+
+test('rows of a fan-out are joined to their own decisions, whichever branch decides first', async () => {
+  const ages = Array.from({ length: 12 }, (_, n) => n);
+  const gates = ages.map(() => Promise.withResolvers<void>());
+  const branch = (age: number) =>
+    flowChart<Record<string, unknown>>(
+      'Read',
+      async (scope) => {
+        scope.age = age;
+        // The last item decides first.
+        await gates[age]?.promise;
+      },
+      'read',
+    )
+      .addDeciderFunction(
+        'Size',
+        (scope: Record<string, unknown>) => {
+          gates[age - 1]?.resolve();
+          return decide(scope, [{ when: { age: { gte: 0 } }, then: 'big' }], 'small');
+        },
+        'size',
+      )
+      .addFunctionBranch('big', 'Big', () => undefined)
+      .addFunctionBranch('small', 'Small', () => undefined)
+      .end()
+      .build();
+  gates.at(-1)?.resolve();
+  const { evidence } = await runProcedure(
+    {
+      name: 'check',
+      resultKind: 'verdict/x',
+      verdicts: { decider: 'Size' },
+      procedure: () =>
+        flowChart<Record<string, unknown>>('check', (scope) => void Object.assign(scope, { ages }), 'list')
+          .addParallelForEach<number>('Each', 'each', {
+            items: (scope: Record<string, unknown>) => scope.ages as number[],
+            branch,
+            maxBranches: 12,
+            into: 'results',
+          })
+          .addFunction(
+            'Collect',
+            (scope: Record<string, unknown>) =>
+              void Object.assign(scope, { verdicts: ages.map((age) => ({ subject: age, verdict: 'big' })) }),
+            'collect',
+          )
+          .build(),
+    },
+    {},
+    { toolCallId: 'c1' },
+  );
+  expect(evidence.map((each) => each?.rules[0]?.conditions?.[0]?.actual)).toEqual(ages.map(String));
+});
+
 test('a rule without conditions is one line of evidence', () => {
   const evidence = {
     branch: 'big',

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { flowChart } from 'footprintjs';
 import { describe, expect, test } from 'vitest';
 import {
@@ -25,6 +26,13 @@ describe('the spine is on every answer', () => {
     expect(envelope.af_coverage.sentence).toBe(
       "Ran 'check' under no declared rule set: 1 step(s) recorded; 0 not-checked item(s) declared.",
     );
+  });
+
+  test('only a verdict-shaped runbook has rows', async () => {
+    const run = (resultKind: string) =>
+      runProcedure({ name: 'check', resultKind, procedure: writes({ verdicts: [{ verdict: 'fine' }] }) }, {}, CALL);
+    expect((await run('actions/restart')).rows).toEqual([]);
+    expect((await run('verdict/check')).rows).toEqual([{ verdict: 'fine' }]);
   });
 
   test('a verdict-shaped answer has its keys in the order of the contract', async () => {
@@ -271,7 +279,8 @@ describe('a run that gives no envelope', () => {
       checkpoint?: unknown;
     };
     expect(failed).toBeInstanceOf(RunFailure);
-    expect(failed.code).toBe('paused');
+    expect([failed.name, failed.code]).toEqual(['RunFailure', 'paused']);
+    expect(failed.message).toBe("the procedure of 'check' paused, and this call cannot resume it");
     expect(failed.checkpoint).toBeDefined();
     expect(JSON.stringify({ ...failed })).not.toContain('kept');
   });
@@ -316,9 +325,44 @@ describe('a run that gives no envelope', () => {
       {},
       { ...CALL, timeoutMs: 50, timers },
     );
-    expect(outcome.answer).toMatchObject({ kind: 'failure', error: { code: 'timeout', timeoutMs: 50 } });
-    expect(outcome.rows).toEqual([]);
+    expect(outcome.answer).toMatchObject({
+      kind: 'failure',
+      error: {
+        name: 'ChartTimeoutError',
+        code: 'timeout',
+        timeoutMs: 50,
+        message: 'the chart did not end within 50 ms',
+      },
+    });
+    expect([outcome.rows, outcome.evidence]).toEqual([[], []]);
     expect([stopped, cleared]).toEqual([true, 'handle']);
+  });
+
+  test.each(['answered', 'failed', 'aborted'])(
+    "a run that %s leaves nothing behind on its caller's signal",
+    async (how) => {
+      const controller = new AbortController();
+      const { signal } = controller;
+      let listening = 0;
+      const procedure = () =>
+        does(() => {
+          listening = getEventListeners(signal, 'abort').length;
+          if (how === 'failed') throw new Error('x');
+          if (how === 'aborted') controller.abort();
+        });
+      await answer({ procedure }, { signal }).catch(() => undefined);
+      expect(listening).toBe(1);
+      expect(getEventListeners(signal, 'abort')).toEqual([]);
+    },
+  );
+
+  test('a run without a deadline arms no timer', async () => {
+    const armed: number[] = [];
+    const timers = { setTimeout: (_: unknown, ms: number) => armed.push(ms), clearTimeout: () => undefined };
+    const runbook = { name: 'check', resultKind: 'report', procedure: writes({}) };
+    await runProcedure(runbook, {}, { ...CALL, timers });
+    await runProcedure(runbook, {}, { ...CALL, timers, timeoutMs: 9 });
+    expect(armed).toEqual([9]);
   });
 
   test('a run that was stopped before it began still answers, and says that nothing was checked', async () => {

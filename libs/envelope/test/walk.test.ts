@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { type FlowChart, flowChart, select } from 'footprintjs';
 import { describe, expect, test } from 'vitest';
 import {
   answerStopped,
@@ -14,7 +15,7 @@ import {
   type WalkRow,
 } from '../src/index.ts';
 import { MemorySink, refusingSink } from './memory-sink.ts';
-import { answer, does, writes } from './procedures.ts';
+import { answer, does, type State, writes } from './procedures.ts';
 
 const row = (type: string, step = 0, id: string | null = 'a#0'): WalkRow => ({
   step,
@@ -167,6 +168,50 @@ describe('the walk of a run', () => {
       origin: { toolCallId: 'c1', runId: 'r1' },
     });
     expect(sink.redeem(result.walk.ref)).toHaveLength(result.walk.rows);
+  });
+
+  const texts = async (procedure: () => FlowChart) => {
+    const sink = new MemorySink();
+    const { result } = await answer({ procedure }, { artifacts: sink });
+    return (sink.redeem(result.walk.ref) as { text: string }[]).map(({ text }) => text);
+  };
+
+  test('tells which branches were selected, and of how many', async () => {
+    const rule = (gt: number, then: string) => ({ when: { size: { gt } }, then });
+    const selecting = () =>
+      flowChart<State>('check', (scope) => void Object.assign(scope, { size: 3 }), 'read')
+        .addSelectorFunction(
+          'Marks',
+          (scope: State) => select(scope, [rule(1, 'one'), rule(2, 'two'), rule(3, 'three')]) as never,
+          'marks',
+        )
+        .addFunctionBranch('one', 'One', () => undefined)
+        .addFunctionBranch('two', 'Two', () => undefined)
+        .addFunctionBranch('three', 'Three', () => undefined)
+        .end()
+        .build();
+    expect(await texts(selecting)).toContain('Selected 2 of 3: One, Two.');
+  });
+
+  test('tells each attempt of a stage that was tried again, by the name and code of its error', async () => {
+    let attempts = 0;
+    const trying = () =>
+      flowChart<State>('check', () => undefined, 'first')
+        .addFunction(
+          'Ask',
+          () => {
+            if (++attempts < 3) throw Object.assign(new TypeError('secret'), { code: `E${attempts}` });
+          },
+          'ask',
+        )
+        .retry({ attempts: 3 })
+        .build();
+    const told = await texts(trying);
+    expect(told.filter((text) => text.startsWith('Attempt'))).toEqual([
+      'Attempt 1 of 3 failed: TypeError (E1); trying again.',
+      'Attempt 2 of 3 failed: TypeError (E2); trying again.',
+    ]);
+    expect(told.join()).not.toContain('secret');
   });
 
   test('over its cap keeps its control flow, and the note says which of the two it is', async () => {

@@ -1,6 +1,7 @@
 /** Chunks: claiming, handing back, and counting. How one is settled is in settle-chunk.ts. */
 
 import type { Queryable } from './database.ts';
+import type { OutcomeCounts } from './packed-subjects.ts';
 import type { SubjectNames } from './plan-chunks.ts';
 import type { RunRecord, RunScope } from './run-record.ts';
 import { getRun, wakeDispatcher } from './runs.ts';
@@ -32,15 +33,6 @@ export interface ChunkClaim {
   readonly run: RunRecord;
 }
 
-/** Subjects by how they ended. */
-export interface OutcomeCounts {
-  readonly ok: number;
-  readonly problem: number;
-  readonly declined: number;
-  readonly notChecked: number;
-  readonly cannotCover: number;
-}
-
 /** How far a run is: the sum over its chunks. `total` is null until the plan is frozen. */
 export interface RunProgress extends OutcomeCounts {
   readonly total: number | null;
@@ -54,6 +46,7 @@ export interface ChunkSummary extends OutcomeCounts {
   readonly chunkId: string;
   readonly firstOrdinal: number;
   readonly size: number;
+  readonly wave: number;
   /** As the settlement gave it; opaque here. */
   readonly summary: unknown;
   readonly walkRef: string | null;
@@ -62,7 +55,7 @@ export interface ChunkSummary extends OutcomeCounts {
 const CHUNK_COLUMNS = `chunks.id, chunks.tenant, chunks.session_id as "sessionId", chunks.run_id as "runId",
   chunks.first_ordinal as "firstOrdinal", chunks.size, chunks.state, chunks.plan_fence as "planFence", chunks.items,
   chunks.keys, chunks.fence, chunks.starts, chunks.dispatch_no as "dispatchNo", chunks.wave`;
-const SUMMARY_COLUMNS = `id as "chunkId", first_ordinal as "firstOrdinal", size, ok_count as ok,
+const SUMMARY_COLUMNS = `id as "chunkId", first_ordinal as "firstOrdinal", size, wave, ok_count as ok,
   problem_count as problem, declined_count as declined, not_checked_count as "notChecked",
   cannot_cover_count as "cannotCover", summary, walk_ref as "walkRef"`;
 const SUMMARY_PAGE = 100;

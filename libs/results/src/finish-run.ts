@@ -7,8 +7,9 @@ import type { ArtifactCommit } from './artifacts.ts';
 import { commitArtifacts } from './artifacts.ts';
 import { boundedText, storableText } from './bounded-text.ts';
 import type { Queryable, Tx } from './database.ts';
-import { insertSubjects, type SubjectSettlement } from './insert-subjects.ts';
-import type { SubjectNames } from './plan-chunks.ts';
+import { insertSubjects } from './insert-subjects.ts';
+import { packSubjects, type SubjectSettlement } from './packed-subjects.ts';
+import { keysJson, type SubjectNames } from './plan-chunks.ts';
 import type { RunEventInput } from './run-events.ts';
 import { appendEvents } from './run-events.ts';
 import type { AnswerKind, FinalRunStatus, RunRecord } from './run-record.ts';
@@ -86,7 +87,7 @@ async function insertRows(tx: Tx, run: RunRecord, rows: readonly RowSettlement[]
     chunkId: null,
     firstOrdinal: 0,
   };
-  await insertSubjects(tx, place, names, rows, now);
+  await insertSubjects(tx, place, { namesJson: keysJson(names), walkRef: null }, packSubjects(rows), now);
 }
 
 /** Keys are unique in a run, and rows of a chart need not be: a later one gets its place, until nothing is named so. */

@@ -11,23 +11,22 @@
 
 import type { ArtifactCommit } from './artifacts.ts';
 import { commitArtifacts } from './artifacts.ts';
-import type { OutcomeCounts } from './chunks.ts';
 import type { Queryable, Tx } from './database.ts';
 import { SettlementInvalidError } from './errors.ts';
-import { insertSubjects, type SubjectSettlement } from './insert-subjects.ts';
-import type { SubjectNames } from './plan-chunks.ts';
-import { keysJson } from './plan-chunks.ts';
+import { insertSubjects } from './insert-subjects.ts';
+import { type PackedSubjects, packSubjects, type SubjectSettlement } from './packed-subjects.ts';
 
 /** What an attempt hands in for a chunk. */
 export interface ChunkSettlement {
   readonly chunkId: string;
   readonly fence: number;
   /** One entry a subject, for the first subjects of the chunk in order; at least one. */
-  readonly subjects: readonly SubjectSettlement[];
+  readonly subjects: readonly SubjectSettlement[] | PackedSubjects;
   /** How many of them are `not_checked` because their chart failed, timed out or died: what an error budget counts. */
   readonly failed?: number;
   /** Ledgers, meanings, steps, counters: for collect, opaque here. */
   readonly summary?: unknown;
+  /** The segment that holds the subjects' walks. */
   readonly walkRef?: string;
   /** Artifacts that this attempt staged. */
   readonly artifacts?: readonly ArtifactCommit[];
@@ -49,7 +48,6 @@ interface OpenChunk {
   readonly size: number;
   readonly planFence: number;
   readonly wave: number;
-  readonly keys: readonly SubjectNames[];
 }
 
 /**
@@ -60,14 +58,16 @@ interface OpenChunk {
  */
 export function settleChunk(db: Queryable, settlement: ChunkSettlement): Promise<'settled' | 'lost'> {
   const now = settlement.now ?? new Date();
+  const packed = 'columns' in settlement.subjects ? settlement.subjects : packSubjects(settlement.subjects);
   return db.transaction(async (tx) => {
     const chunk = await lockOpenChunk(tx, settlement);
     if (chunk === undefined) return 'lost';
-    checkFit(chunk, settlement);
-    const names = chunk.keys.slice(0, settlement.subjects.length);
-    await insertSubjects(tx, { ...chunk, chunkId: chunk.id }, names, settlement.subjects, now);
-    await closeChunk(tx, chunk, settlement, now);
-    await openRemainder(tx, chunk, settlement);
+    checkFit(chunk, settlement, packed);
+    const source = { namesJson: null, walkRef: settlement.walkRef ?? null };
+    await insertSubjects(tx, { ...chunk, chunkId: chunk.id }, source, packed, now);
+    // Before the chunk is cut: the rest takes its names from it.
+    await openRemainder(tx, chunk, settlement, packed.count);
+    await closeChunk(tx, chunk, settlement, packed, now);
     await commitArtifacts(
       tx,
       { runId: chunk.runId, chunkId: chunk.id, fence: settlement.fence },
@@ -82,7 +82,7 @@ async function lockOpenChunk(tx: Tx, settlement: ChunkSettlement): Promise<OpenC
   const { rows } = await tx.query<OpenChunk>(
     `select chunks.id, chunks.tenant, chunks.session_id as "sessionId", chunks.run_id as "runId",
         runs.created_at as "runCreatedAt", chunks.first_ordinal as "firstOrdinal", chunks.size,
-        chunks.plan_fence as "planFence", chunks.wave, chunks.keys
+        chunks.plan_fence as "planFence", chunks.wave
       from muster.chunks join muster.runs on runs.id = chunks.run_id
       where chunks.id = $1 and chunks.fence = $2 and chunks.state = 'open' and runs.phase = 'assess'
       for no key update of chunks`,
@@ -91,8 +91,7 @@ async function lockOpenChunk(tx: Tx, settlement: ChunkSettlement): Promise<OpenC
   return rows[0];
 }
 
-function checkFit(chunk: OpenChunk, settlement: ChunkSettlement): void {
-  const covered = settlement.subjects.length;
+function checkFit(chunk: OpenChunk, settlement: ChunkSettlement, { count: covered, counts }: PackedSubjects): void {
   if (covered < 1 || covered > chunk.size) {
     throw new SettlementInvalidError(`a settlement of a chunk of ${chunk.size} covers ${covered} subjects`);
   }
@@ -101,72 +100,55 @@ function checkFit(chunk: OpenChunk, settlement: ChunkSettlement): void {
       `a settlement of ${covered} of ${chunk.size} subjects came ${settlement.remainder ? 'with' : 'without'} a remainder`,
     );
   }
-  const { failed = 0, subjects } = settlement;
-  const { notChecked } = countSettlement(subjects);
-  if (failed < 0 || failed > notChecked) {
-    throw new SettlementInvalidError(`a settlement with ${notChecked} subjects not checked says that ${failed} failed`);
+  const { failed = 0 } = settlement;
+  if (failed < 0 || failed > counts.notChecked) {
+    throw new SettlementInvalidError(
+      `a settlement with ${counts.notChecked} subjects not checked says that ${failed} failed`,
+    );
   }
 }
 
-async function closeChunk(tx: Tx, chunk: OpenChunk, settlement: ChunkSettlement, now: Date): Promise<void> {
-  const counts = countSettlement(settlement.subjects);
-  const covered = settlement.subjects.length;
+async function closeChunk(
+  tx: Tx,
+  chunk: OpenChunk,
+  settlement: ChunkSettlement,
+  { count, counts }: PackedSubjects,
+  now: Date,
+): Promise<void> {
   await tx.query(
-    `update muster.chunks set state = 'settled', settled_at = $2, items = null, size = $3, keys = $4::json,
-        ok_count = $5, problem_count = $6, declined_count = $7, not_checked_count = $8, cannot_cover_count = $9,
-        summary = $10::json, walk_ref = $11, failed_count = $12
+    `update muster.chunks set state = 'settled', settled_at = $2, items = null, size = $3,
+        keys = case when size = $3 then keys else (
+          select json_agg(name order by place) from json_array_elements(keys) with ordinality as names (name, place)
+            where place <= $3) end,
+        ok_count = $4, problem_count = $5, declined_count = $6, not_checked_count = $7, cannot_cover_count = $8,
+        summary = $9::json, walk_ref = $10, failed_count = $11
       where id = $1`,
     [
       chunk.id,
       now,
-      covered,
-      keysJson(chunk.keys.slice(0, covered)),
+      count,
       counts.ok,
       counts.problem,
       counts.declined,
       counts.notChecked,
       counts.cannotCover,
-      json(settlement.summary),
+      settlement.summary === undefined ? null : JSON.stringify(settlement.summary),
       settlement.walkRef ?? null,
       settlement.failed ?? 0,
     ],
   );
 }
 
-async function openRemainder(tx: Tx, chunk: OpenChunk, settlement: ChunkSettlement): Promise<void> {
+async function openRemainder(tx: Tx, chunk: OpenChunk, settlement: ChunkSettlement, covered: number): Promise<void> {
   if (settlement.remainder === undefined) return;
-  const covered = settlement.subjects.length;
   await tx.query(
     `insert into muster.chunks (id, tenant, session_id, run_id, first_ordinal, size, state, plan_fence, items, keys,
         wave, starts)
-      values ($1, $2, $3, $4, $5, $6, 'open', $7, $8, $9::json, $10, $11)`,
-    [
-      settlement.remainder.id,
-      chunk.tenant,
-      chunk.sessionId,
-      chunk.runId,
-      chunk.firstOrdinal + covered,
-      chunk.size - covered,
-      chunk.planFence,
-      settlement.remainder.items,
-      keysJson(chunk.keys.slice(covered)),
-      chunk.wave,
-      settlement.remainder.starts ?? 0,
-    ],
+      select $2, tenant, session_id, run_id, coalesce((keys->$3::int->>3)::int, first_ordinal + $3), size - $3, 'open', plan_fence, $4, (
+          select json_agg(name order by place) from json_array_elements(keys) with ordinality as names (name, place)
+            where place > $3),
+        wave, $5
+      from muster.chunks where id = $1`,
+    [chunk.id, settlement.remainder.id, covered, settlement.remainder.items, settlement.remainder.starts ?? 0],
   );
-}
-
-/** Counts subjects by how they ended. */
-export function countSettlement(subjects: readonly SubjectSettlement[]): OutcomeCounts {
-  const counts = { ok: 0, problem: 0, declined: 0, notChecked: 0, cannotCover: 0 };
-  for (const subject of subjects) {
-    if (subject.outcome === 'not_checked') counts.notChecked += 1;
-    else if (subject.outcome === 'cannot_cover') counts.cannotCover += 1;
-    else counts[subject.standing] += 1;
-  }
-  return counts;
-}
-
-function json(value: unknown): string | null {
-  return value === undefined ? null : JSON.stringify(value);
 }

@@ -3,8 +3,8 @@
  * the run up in the reader's scope and then names that partition.
  */
 
-import type { OutcomeCounts } from './chunks.ts';
 import type { Queryable } from './database.ts';
+import type { OutcomeCounts } from './packed-subjects.ts';
 import type { RunScope } from './run-record.ts';
 import { runInScope } from './runs.ts';
 

@@ -103,15 +103,18 @@ test('pages of subjects meet every subject once, in order, under every filter', 
 
 test('a subject row comes back as it was settled, with the keys of its columns in their order', async () => {
   const owner = await newTenant(store.db);
-  const { run, chunkIds } = await frozen(store.db, await accepted(store.db, owner), [1]);
+  const { run, chunkIds } = await frozen(store.db, await accepted(store.db, owner), [3]);
   const { fence } = (await claimChunk(store.db, { chunkId: chunkIds[0]!, dispatchNo: 0 }))!;
   const columns = { pod: 'a"b\\c{},\nd', restarts: 7, age: null, zone: 'ü' };
   const evidence = [{ key: 'restarts', op: 'gt', threshold: 5, value: 7 }];
-  const walk = { ref: 'art_segment', offset: 4_294_967_296, length: 12, sha256: 'ab' };
-  const subject = { ...PROBLEM, reasonCode: 'r', reason: 'NULL', columns, evidence, walk };
-  await settleChunk(store.db, { chunkId: chunkIds[0]!, fence, subjects: [subject] });
-  const row = await getSubject(store.db, { tenant: owner.tenant, runId: run.id, key: 'subject-0' });
-  expect(row).toMatchObject({ reasonCode: 'r', reason: 'NULL', evidence, walkRef: walk.ref, walkOffset: walk.offset });
+  const before = { ...OK, walk: { bytes: 4_294_967_296, sha256: 'aa' } };
+  const subject = { ...PROBLEM, reasonCode: 'r', reason: 'NULL', columns, evidence, walk: { bytes: 12, sha256: 'ab' } };
+  const subjects = [before, NOT_CHECKED, subject];
+  await settleChunk(store.db, { chunkId: chunkIds[0]!, fence, subjects, walkRef: 'art_segment' });
+  const row = await getSubject(store.db, { tenant: owner.tenant, runId: run.id, key: 'subject-2' });
+  expect(row).toMatchObject({ reasonCode: 'r', reason: 'NULL', evidence });
+  const walk = { walkRef: 'art_segment', walkOffset: 4_294_967_296, walkLength: 12, walkSha256: 'ab' };
+  expect(row).toMatchObject(walk);
   expect(JSON.stringify(row!.columns)).toBe(JSON.stringify(columns));
 });
 

@@ -32,7 +32,9 @@ export class AttemptArtifacts implements ArtifactSink {
     return this.#done;
   }
 
-  async put(input: MintInput): Promise<{ readonly ref: string }> {
+  async put(
+    input: Omit<MintInput, 'data'> & { readonly data: string | Uint8Array },
+  ): Promise<{ readonly ref: string }> {
     const { run, chunkId, fence } = this.#attempt;
     const { db, store, workerId } = this.#context;
     const scope = scopeOf(run);

@@ -1,18 +1,19 @@
 import type { PlannedSubject } from '@muster/envelope';
-import type { PlannedChunk } from '@muster/results';
-import type { TurnSubject } from './threads/turn-messages.ts';
+import type { PlannedChunk, SubjectNames } from '@muster/results';
 
 /** Cuts a stream of planned subjects into chunks. It never holds more than one chunk that is not full. */
 export class ChunkBuffer {
   readonly #size: number;
   readonly #newId: () => string;
   readonly #seal: (chunkId: string, items: Buffer) => Buffer;
+  readonly #wave: number;
   #pending: PlannedSubject[] = [];
 
-  constructor(size: number, newId: () => string, seal: (chunkId: string, items: Buffer) => Buffer) {
+  constructor(size: number, newId: () => string, seal: (chunkId: string, items: Buffer) => Buffer, wave = 0) {
     this.#size = size;
     this.#newId = newId;
     this.#seal = seal;
+    this.#wave = wave;
   }
 
   /** Takes a page in; gives the chunks that became full. */
@@ -38,10 +39,20 @@ export class ChunkBuffer {
         firstOrdinal: first.ordinal,
         size: subjects.length,
         items: this.#seal(id, encodeItems(subjects)),
-        keys: subjects.map(({ key, identity = null, target = null }) => [key, identity, target] as const),
+        keys: namesOf(subjects),
+        wave: this.#wave,
       },
     ];
   }
+}
+
+/** The subjects' names, with their places where some between them are in another chunk. */
+function namesOf(subjects: readonly PlannedSubject[]): SubjectNames[] {
+  const places = subjects.map(({ ordinal }) => ordinal);
+  const isSeamless = places.at(-1)! - places[0]! === places.length - 1;
+  return subjects.map(({ key, identity = null, target = null, ordinal }) =>
+    isSeamless ? [key, identity, target] : [key, identity, target, ordinal],
+  );
 }
 
 /** What of the subjects is kept for assess: themselves, in order. Their names stand beside them. */
@@ -49,18 +60,8 @@ export function encodeItems(subjects: readonly Pick<PlannedSubject, 'subject'>[]
   return Buffer.from(JSON.stringify(subjects.map(({ subject }) => subject)));
 }
 
-/** The subjects of a chunk as a turn takes them, from its opened items and its names. */
-export function decodeItems(
-  items: Buffer,
-  chunk: { readonly firstOrdinal: number; readonly keys: PlannedChunk['keys'] },
-): TurnSubject[] {
-  const subjects: unknown[] = JSON.parse(items.toString('utf8'));
-  return chunk.keys.map(
-    ([key, identity, target], index) => [chunk.firstOrdinal + index, key, identity, target, subjects[index]] as const,
-  );
-}
-
-/** What stays of a chunk that was covered in part, encoded for the chunk that takes it over. */
-export function encodeRest(subjects: readonly TurnSubject[]): Buffer {
-  return encodeItems(subjects.map(([, , , , subject]) => ({ subject })));
+/** What stays of opened items when the first `covered` are done, encoded for the chunk that takes them over. */
+export function encodeRest(items: Uint8Array, covered: number): Buffer {
+  const subjects: unknown[] = JSON.parse(new TextDecoder().decode(items));
+  return Buffer.from(JSON.stringify(subjects.slice(covered)));
 }

@@ -1,4 +1,5 @@
 /** The worker process: configuration from the environment, logs on standard error, SIGTERM to stop. */
+import { setFlagsFromString } from 'node:v8';
 import {
   createLogger,
   loadCatalog,
@@ -12,6 +13,10 @@ import { openQueueBackend } from '@muster/queue';
 import { ensurePartitions, migrate, openDatabase } from '@muster/results';
 import { buildWorker } from './build-worker.ts';
 import { ChartThreads } from './threads/chart-threads.ts';
+
+// Small heaps beside many short-lived buffers: by default V8 marks the whole heap for each few MB of walks that pass, on
+// the main thread and on each chart thread. Measured: a seventh of the collections, for some 60 MB of memory.
+setFlagsFromString('--heap-growing-percent=200');
 
 await runProcess('worker', async () => {
   const config = readConfig(process.env);

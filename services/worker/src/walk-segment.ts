@@ -2,44 +2,71 @@
  * Walk segments (DESIGN 11): the walk rows of many subjects as one uncompressed NDJSON artifact, so that one subject's
  * walk is one ranged read, checked by the hash of its range.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { ArtifactStore } from '@muster/artifacts';
-import { type ArtifactSink, errorIdentity, type WalkRow } from '@muster/envelope';
+import { errorIdentity, type MintInput, type WalkRow } from '@muster/envelope';
 import { scopeOf } from '@muster/host';
-import type { RunRecord, WalkRange } from '@muster/results';
+import type { RunRecord } from '@muster/results';
+import type { WalkPart } from '@muster/results/packed-subjects';
 
 export const SEGMENT_ARTIFACT_KIND = 'recording/walk-segment';
+
+/** Where a segment is put: its data are bytes already. */
+export interface SegmentSink {
+  put(input: Omit<MintInput, 'data'> & { readonly data: Uint8Array }): Promise<{ readonly ref: string }>;
+}
 
 /** A minted segment: without a ref when it could not be stored, which costs the walk and never the answer. */
 export interface MintedSegment {
   readonly ref?: string;
-  /** One range a part, in the order given; a part without rows has none. */
-  readonly ranges: readonly (WalkRange | undefined)[];
   readonly failure?: string;
 }
 
-/** One part of a segment: its rows as NDJSON, with their size in bytes and their hash. */
-export interface SegmentPart {
-  readonly text: string;
-  readonly bytes: number;
-  readonly sha256: string;
+const FIRST_BYTES = 262_144;
+
+/** Writes walks one behind the other. */
+export class SegmentWriter {
+  #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES);
+  #length = 0;
+
+  /** Appends one walk; undefined when it has no rows. */
+  add(rows: readonly WalkRow[]): WalkPart | undefined {
+    if (rows.length === 0) return undefined;
+    const from = this.#length;
+    this.#write(walkLines(rows));
+    return { bytes: this.#length - from, sha256: hash('sha256', this.#bytes.subarray(from, this.#length)) };
+  }
+
+  /** What was written since the last taking, as a copy: it may be transferred, and the space is used again. */
+  take(): Uint8Array {
+    const taken = Uint8Array.prototype.slice.call(this.#bytes, 0, this.#length);
+    this.#length = 0;
+    return taken;
+  }
+
+  #write(text: string): void {
+    const needed = this.#length + 3 * text.length;
+    if (needed > this.#bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.#bytes.length, needed));
+      this.#bytes.copy(larger, 0, 0, this.#length);
+      this.#bytes = larger;
+    }
+    this.#length += this.#bytes.write(text, this.#length);
+  }
 }
 
-/** Writes walk rows as a part; undefined when there are none. */
-export function segmentPart(rows: readonly WalkRow[]): SegmentPart | undefined {
-  if (rows.length === 0) return undefined;
-  const text = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
-  return { text, bytes: Buffer.byteLength(text), sha256: createHash('sha256').update(text).digest('hex') };
+/** One walk as NDJSON. */
+export function walkBytes(rows: readonly WalkRow[]): Uint8Array {
+  return Buffer.from(walkLines(rows));
 }
 
-/** Mints the walks of several parts as one segment. */
+/** Mints the bytes of a segment; there is none of no bytes. */
 export async function mintSegment(
-  sink: ArtifactSink,
-  parts: readonly (SegmentPart | undefined)[],
+  sink: SegmentSink,
+  data: Uint8Array,
   facts: { readonly runId: string; readonly what: string },
 ): Promise<MintedSegment> {
-  const data = parts.map((part) => part?.text ?? '').join('');
-  if (data === '') return { ranges: parts.map(() => undefined) };
+  if (data.length === 0) return {};
   try {
     const { ref } = await sink.put({
       kind: SEGMENT_ARTIFACT_KIND,
@@ -48,9 +75,9 @@ export async function mintSegment(
       label: `walk segment of ${facts.what}`,
       origin: { runId: facts.runId, toolCallId: facts.runId },
     });
-    return { ref, ranges: rangesOf(ref, parts) };
+    return { ref };
   } catch (error) {
-    return { ranges: parts.map(() => undefined), failure: errorIdentity(error) };
+    return { failure: errorIdentity(error) };
   }
 }
 
@@ -68,12 +95,31 @@ export async function* readSegment(store: ArtifactStore, run: RunRecord, ref: st
   if (rest !== '') yield [JSON.parse(rest) as WalkRow];
 }
 
-function rangesOf(ref: string, parts: readonly (SegmentPart | undefined)[]): (WalkRange | undefined)[] {
-  let offset = 0;
-  return parts.map((part) => {
-    if (part === undefined) return undefined;
-    const range = { ref, offset, length: part.bytes, sha256: part.sha256 };
-    offset += part.bytes;
-    return range;
-  });
+/**
+ * What `JSON.stringify` of each row gives. Walks are most of what a fleet writes, and the rows of one stage share its
+ * names: those are encoded once a stage.
+ */
+function walkLines(rows: readonly WalkRow[]): string {
+  let lines = '';
+  let last: WalkRow | undefined;
+  let names = '';
+  for (const row of rows) {
+    if (last === undefined || !isSameStage(last, row)) {
+      const { stage, stage_id, runtime_stage_id, subflow } = row;
+      names = JSON.stringify({ stage, stage_id, runtime_stage_id, subflow }).slice(1, -1);
+      last = row;
+    }
+    const { step, type, depth, text } = row;
+    lines += `{"step":${step},"type":${JSON.stringify(type)},"depth":${depth},${names},"text":${JSON.stringify(text)}}\n`;
+  }
+  return lines;
+}
+
+function isSameStage(left: WalkRow, right: WalkRow): boolean {
+  return (
+    left.stage === right.stage &&
+    left.stage_id === right.stage_id &&
+    left.runtime_stage_id === right.runtime_stage_id &&
+    left.subflow === right.subflow
+  );
 }

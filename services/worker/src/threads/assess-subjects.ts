@@ -1,10 +1,15 @@
 /** The subjects of a turn, assessed by their runbook: what a thread does, and what is done without threads. */
-import { type AssessedSubject, createAssessor, dispatchTools, type FleetRunbook } from '@muster/envelope';
+import {
+  type CallPacer,
+  createAssessor,
+  dispatchTools,
+  type FleetRunbook,
+  type PlannedSubject,
+} from '@muster/envelope';
 import type { LoadedCatalog } from '@muster/host/catalog';
 import { resolveCredential } from '@muster/host/credentials';
-import { segmentPart } from '../walk-segment.ts';
 import { type TurnOptions, takeTurn } from './assess-turn.ts';
-import type { TurnResult, TurnSubject } from './turn-messages.ts';
+import type { TurnSubjects } from './turn-messages.ts';
 import type { TurnStop } from './turn-stop.ts';
 
 export interface TurnWork {
@@ -12,8 +17,9 @@ export interface TurnWork {
   readonly runId: string;
   readonly input: Readonly<Record<string, unknown>>;
   readonly now: string;
-  readonly subjects: readonly TurnSubject[];
+  readonly subjects: readonly PlannedSubject[];
   readonly sliceMs: number;
+  readonly pacer?: CallPacer;
 }
 
 /** Takes a turn over the subjects and tells of each step. The worker has checked that the definition is here. */
@@ -25,17 +31,16 @@ export async function assessSubjects(
 ): Promise<void> {
   const runbook = loaded.byDigest.get(work.definitionDigest)?.runbook as FleetRunbook;
   const call = { toolCallId: work.runId, runId: work.runId };
-  const tools = dispatchTools([...loaded.catalog.tools.values()], { ...call, signal: stop.signal, resolveCredential });
+  const tools = dispatchTools([...loaded.catalog.tools.values()], {
+    ...call,
+    signal: stop.signal,
+    resolveCredential,
+    ...(work.pacer !== undefined && { pacer: work.pacer }),
+    timeoutMs: runbook.limits.subjectTimeoutMs,
+  });
   const assessor = createAssessor(runbook, { input: work.input, now: work.now }, { ...call, tools });
-  const planned = work.subjects.map(([ordinal, key, identity, target, subject]) => ({
-    ordinal,
-    key,
-    ...(identity !== null && { identity }),
-    ...(target !== null && { target }),
-    subject,
-  }));
   const startedAt = performance.now();
-  await takeTurn(assessor, planned, {
+  await takeTurn(assessor, work.subjects, {
     concurrency: runbook.limits.concurrency,
     sliceMs: work.sliceMs,
     stop,
@@ -44,17 +49,14 @@ export async function assessSubjects(
   });
 }
 
-/** An assessed subject, ready for its row. */
-export function resultOf(subject: AssessedSubject): TurnResult {
-  const { outcome, verdict, standing, reasonCode, reason, columns, evidence } = subject;
-  const walk = segmentPart(subject.walk);
-  return {
-    outcome,
-    ...(verdict !== undefined && { verdict, standing }),
-    ...(reasonCode !== undefined && { reasonCode }),
-    reason,
-    columns: JSON.stringify(columns),
-    ...(evidence !== undefined && { evidence: JSON.stringify(evidence) }),
-    ...(walk !== undefined && { walk }),
-  };
+/** The subjects of a chunk from one place up to and without another, as charts take them. */
+export function readSubjects(subjects: TurnSubjects, from: number, to: number): PlannedSubject[] {
+  const items: unknown[] = JSON.parse(new TextDecoder().decode(subjects.items));
+  return subjects.names.slice(from, to).map(([key, identity, target, ordinal], index) => ({
+    ordinal: ordinal ?? subjects.firstOrdinal + from + index,
+    key,
+    ...(identity !== null && { identity }),
+    ...(target !== null && { target }),
+    subject: items[from + index],
+  }));
 }

@@ -1,9 +1,10 @@
 /**
  * Where charts of subjects run. The worker asks for turns and does not know whether threads take them.
  */
-import type { FleetTotals } from '@muster/envelope';
+import type { CallPacer } from '@muster/envelope';
 import type { StopReason } from '@muster/results';
-import type { TurnResult, TurnSubject } from './turn-messages.ts';
+import type { TurnCover } from './turn-cover.ts';
+import type { TurnSubjects } from './turn-messages.ts';
 
 /** A turn as the worker asks for it. */
 export interface Turn {
@@ -11,7 +12,9 @@ export interface Turn {
   readonly runId: string;
   readonly input: Readonly<Record<string, unknown>>;
   readonly now: string;
-  readonly subjects: readonly TurnSubject[];
+  readonly subjects: TurnSubjects;
+  /** The turn is over the first so many of them. */
+  readonly count: number;
   readonly sliceMs: number;
   /** Its charts wait for tools, many subjects at once. */
   readonly waits: boolean;
@@ -21,16 +24,11 @@ export interface Turn {
   readonly stopping: AbortSignal;
 }
 
-/** What a turn covered: the first subjects of it, in order. */
-export interface TurnCover {
-  readonly results: readonly TurnResult[];
-  readonly totals: FleetTotals;
-}
-
 export interface ChartRunner {
   /** The digest of each definition that it runs, by name; known once it has started. */
   readonly definitions: ReadonlyMap<string, string>;
-  start(): Promise<void>;
+  /** `pacer` holds the limits of the tools that charts call; without it they hold within this process. */
+  start(pacer?: CallPacer): Promise<void>;
   /** Takes a turn; it covers the first subjects of it, perhaps all, perhaps (when the worker stops) none. */
   take(turn: Turn): Promise<TurnCover>;
   close(): Promise<void>;

@@ -7,10 +7,10 @@
  * - where several subjects were under way, each is tried alone on a thread of its own, so that no innocent is blamed;
  * - a thread of computing charts takes one turn at a time; turns of waiting charts share one.
  */
-import { mergeTotals, NO_TOTALS } from '@muster/envelope';
-import type { ChartRunner, Turn, TurnCover } from './chart-runner.ts';
+import { type CallPacer, memoryPacer } from '@muster/envelope';
+import type { ChartRunner, Turn } from './chart-runner.ts';
 import { ChartThread, type ChartThreadOptions, type Death } from './chart-thread-handle.ts';
-import type { TurnResult } from './turn-messages.ts';
+import { joinCovers, setAside, type TurnCover } from './turn-cover.ts';
 
 export interface ChartThreadsOptions extends ChartThreadOptions {
   readonly count: number;
@@ -28,6 +28,7 @@ export class ChartThreads implements ChartRunner {
   readonly #threads: ChartThread[] = [];
   readonly #queue: { turn: Turn; start: (thread: ChartThread) => void }[] = [];
   #closed = false;
+  #pacer: CallPacer | undefined;
   #definitions: ReadonlyMap<string, string> = new Map();
 
   constructor(options: ChartThreadsOptions) {
@@ -40,43 +41,44 @@ export class ChartThreads implements ChartRunner {
   }
 
   /** Starts the threads and waits until each has loaded its catalog. */
-  async start(): Promise<void> {
+  async start(pacer: CallPacer = memoryPacer()): Promise<void> {
+    this.#pacer = pacer;
     await Promise.all(Array.from({ length: this.#options.count }, () => this.#open()));
   }
 
   /** Takes a turn on a free thread. Rejects only when the threads are closed. */
   async take(turn: Turn): Promise<TurnCover> {
-    const results: TurnResult[] = [];
-    let totals = NO_TOTALS;
+    const covers: TurnCover[] = [];
+    let done = 0;
     const keep = (cover: TurnCover) => {
-      results.push(...cover.results);
-      totals = mergeTotals(totals, cover.totals);
+      covers.push(cover);
+      done += cover.subjects.count;
     };
     let alone = 0;
-    while (results.length < turn.subjects.length) {
-      const from = results.length;
+    while (done < turn.count) {
+      const from = done;
       const thread = await this.#free(turn);
       // After a death the suspects go one at a time, each alone on its thread.
-      const subjects = turn.subjects.slice(from, alone > 0 ? from + 1 : undefined);
-      const end = await thread.run({ ...turn, subjects }, keep);
+      const to = alone > 0 ? from + 1 : turn.count;
+      const end = await thread.run(turn, from, to, keep);
       this.#release(thread);
       if (end.kind === 'ended') {
-        if (alone > 0 && results.length > from) alone--;
+        if (alone > 0 && done > from) alone--;
         else break;
         continue;
       }
       await this.#replace(thread);
       if (turn.stopping.aborted) break;
-      const covered = results.length - from;
+      const covered = done - from;
       const suspects = end.begun.filter((index) => index >= covered);
-      if (subjects.length === 1 || (suspects.length === 1 && suspects[0] === covered)) {
-        keep({ results: [setAside(end.death)], totals: NO_TOTALS });
+      if (to - from === 1 || (suspects.length === 1 && suspects[0] === covered)) {
+        keep(setAside(end.death, DEATHS[end.death]));
         alone = Math.max(0, alone - 1);
       } else {
         alone = Math.max(alone, (suspects.at(-1) ?? covered) - covered + 1);
       }
     }
-    return { results, totals };
+    return joinCovers(covers);
   }
 
   /** Ends the threads; turns under way are lost. Idempotent. */
@@ -86,7 +88,7 @@ export class ChartThreads implements ChartRunner {
   }
 
   async #open(): Promise<void> {
-    const thread = new ChartThread(this.#options);
+    const thread = new ChartThread(this.#options, this.#pacer as CallPacer);
     this.#definitions = await thread.ready;
     if (this.#closed) return await thread.terminate();
     this.#threads.push(thread);
@@ -125,8 +127,4 @@ export class ChartThreads implements ChartRunner {
       entry.start(thread);
     }
   }
-}
-
-function setAside(death: Death): TurnResult {
-  return { outcome: 'not_checked', reasonCode: death, reason: DEATHS[death], columns: '{}' };
 }

@@ -1,7 +1,8 @@
-import { type AssessedSubject, totalSubjects } from '@muster/envelope';
+import type { CallPacer } from '@muster/envelope';
 import type { LoadedCatalog } from '@muster/host/catalog';
-import { assessSubjects, resultOf } from './assess-subjects.ts';
-import type { ChartRunner, Turn, TurnCover } from './chart-runner.ts';
+import { assessSubjects, readSubjects } from './assess-subjects.ts';
+import type { ChartRunner, Turn } from './chart-runner.ts';
+import { CoverBuilder, type TurnCover } from './turn-cover.ts';
 import { TurnStop } from './turn-stop.ts';
 
 /**
@@ -10,6 +11,7 @@ import { TurnStop } from './turn-stop.ts';
  */
 export class InlineCharts implements ChartRunner {
   readonly #loaded: LoadedCatalog;
+  #pacer: CallPacer | undefined;
 
   constructor(loaded: LoadedCatalog) {
     this.#loaded = loaded;
@@ -19,7 +21,9 @@ export class InlineCharts implements ChartRunner {
     return new Map([...this.#loaded.byName].map(([name, { digest }]) => [name, digest]));
   }
 
-  async start(): Promise<void> {}
+  async start(pacer?: CallPacer): Promise<void> {
+    this.#pacer = pacer;
+  }
 
   async take(turn: Turn): Promise<TurnCover> {
     const stop = new TurnStop();
@@ -29,14 +33,22 @@ export class InlineCharts implements ChartRunner {
       if (signal.aborted) halt();
       signal.addEventListener('abort', halt);
     }
-    const covered: AssessedSubject[] = [];
-    await assessSubjects(this.#loaded, turn, stop, {
-      onBegin: () => {},
-      onDone: () => {},
-      onResults: (results) => void covered.push(...results),
-    });
+    const cover = new CoverBuilder();
+    const subjects = readSubjects(turn.subjects, 0, turn.count);
+    await assessSubjects(
+      this.#loaded,
+      { ...turn, subjects, ...(this.#pacer !== undefined && { pacer: this.#pacer }) },
+      stop,
+      {
+        onBegin: () => {},
+        onDone: () => {},
+        onResults: (covered) => {
+          for (const subject of covered) cover.add(subject);
+        },
+      },
+    );
     for (const signal of signals) signal.removeEventListener('abort', halt);
-    return { results: covered.map(resultOf), totals: totalSubjects(covered) };
+    return cover.take();
   }
 
   async close(): Promise<void> {}
