@@ -5,7 +5,7 @@
  * settlers sees what all of them have counted.
  */
 
-import type { Queryable } from './database.ts';
+import type { Queryable, Tx } from './database.ts';
 import { lockRun } from './runs.ts';
 import { stopRun } from './stop-run.ts';
 
@@ -34,6 +34,27 @@ export async function checkErrorBudget(
     if ((await lockRun(tx, check.runId))?.phase !== 'assess') return false;
     return (await stopRun(tx, { runId: check.runId, stopReason: 'error_budget', now: check.now })) === 'stopped';
   });
+}
+
+/**
+ * Judges the canaries that are settled: a run whose canary is over the error budget is stopped before anything else of it
+ * is sent, every other one goes on with its next wave. Here no settled subject is too few for a percentage: the canary is
+ * the sample that was asked for. The dispatcher calls it, in the transaction that takes what is due.
+ */
+export async function judgeCanaries(tx: Tx, query: { limit: number; now: Date }): Promise<void> {
+  const { rows } = await tx.query<{ id: string }>(
+    `select id from muster.runs
+      where canary_percent is not null and canary_passed_at is null and stop_reason is null and phase = 'assess'
+        and not exists (
+          select from muster.chunks where chunks.run_id = runs.id and chunks.state = 'open' and chunks.wave = 0)
+        and exists (select from muster.chunks where chunks.run_id = runs.id and chunks.state = 'open')
+      order by created_at, id limit $1`,
+    [query.limit],
+  );
+  for (const { id } of rows) {
+    if (await checkErrorBudget(tx, { runId: id, minimumSettled: 1, now: query.now })) continue;
+    await tx.query('update muster.runs set canary_passed_at = $2, updated_at = $2 where id = $1', [id, query.now]);
+  }
 }
 
 function isOver({ count, percent, failed, settled }: BudgetStand, minimumSettled: number): boolean {

@@ -7,9 +7,11 @@
  * - a thing is marked as sent before it is sent, so a dispatcher that dies between the two leaves it to be found by
  *   {@link listDispatched}, never sent twice under one number;
  * - every statement here is bounded by the window, whatever waits;
- * - chunks of a wave are sent only when their run has no open chunk in a wave below (the canary goes first).
+ * - chunks of a wave are sent only when their run has no open chunk in a wave below, and those behind a canary only when
+ *   it was judged good enough, or the run was stopped: then they are not assessed.
  */
 
+import { judgeCanaries } from './check-error-budget.ts';
 import type { DispatchLimits, InFlight } from './choose-due.ts';
 import { chooseDue, roomByPriority, withinChunkQuotas } from './choose-due.ts';
 import type { Queryable, Tx } from './database.ts';
@@ -26,6 +28,7 @@ export interface DispatchItem {
   readonly runId: string;
 }
 
+const CANARIES_AT_ONCE = 100;
 const DISPATCH_LOCK = 7_301_152;
 /** A stopped run is sent whatever it waits for: somebody has to end it. */
 const RUN_IS_DUE = `runs.phase in ('plan', 'procedure', 'collect')
@@ -39,13 +42,15 @@ export function takeDue(db: Queryable, query: DispatchLimits & { now?: Date }): 
   return db.transaction(async (tx) => {
     const { rows } = await tx.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [DISPATCH_LOCK]);
     if (!rows[0]!.mine) return [];
+    const now = query.now ?? new Date();
+    await judgeCanaries(tx, { limit: CANARIES_AT_ONCE, now });
     const inFlight = await readInFlight(tx);
     const room = roomByPriority(inFlight, query);
     const candidates = room.some((free) => free > 0) ? await readCandidates(tx, room) : [];
     if (candidates.length === 0) return [];
     const allowed = withinChunkQuotas(candidates, inFlight, await readChunkQuotas(tx, candidates));
     const chosen = chooseDue(allowed, inFlight, query);
-    return markSent(tx, chosen, query.now ?? new Date());
+    return markSent(tx, chosen, now);
   });
 }
 
@@ -133,6 +138,8 @@ async function readCandidates(tx: Tx, room: readonly number[]): Promise<Dispatch
               select id, dispatch_no, first_ordinal from muster.chunks
                 where chunks.run_id = runs.id and chunks.state = 'open' and chunks.dispatched_at is null
                   and chunks.wave = going.wave
+                  and (chunks.wave = 0 or runs.canary_percent is null or runs.canary_passed_at is not null
+                    or runs.stop_reason is not null)
                 order by chunks.first_ordinal limit priorities.room
             ) chunk
             where runs.tenant = assessing_tenants.tenant and runs.priority = priorities.priority

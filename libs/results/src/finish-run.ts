@@ -87,7 +87,13 @@ async function insertRows(tx: Tx, run: RunRecord, rows: readonly RowSettlement[]
     chunkId: null,
     firstOrdinal: 0,
   };
-  await insertSubjects(tx, place, { namesJson: keysJson(names), walkRef: null }, packSubjects(rows), now);
+  await insertSubjects(
+    tx,
+    place,
+    { namesJson: keysJson(names), walkRef: null, recordingRef: null },
+    packSubjects(rows),
+    now,
+  );
 }
 
 /** Keys are unique in a run, and rows of a chart need not be: a later one gets its place, until nothing is named so. */

@@ -12,29 +12,39 @@ export interface SubjectPlace {
   readonly firstOrdinal: number;
 }
 
-/** What the rows are called and where their walks lie. */
+/** What the rows are called, and where their walks and recordings lie. */
 export interface SubjectSource {
   /** JSON of the subjects' names. Null: the names that the chunk was planned with, which the store reads by itself. */
   readonly namesJson: string | null;
   /** The segment that holds the walks. Null: they could not be kept, and no row points at one. */
   readonly walkRef: string | null;
+  /** The segment that holds the recordings, in the same way. */
+  readonly recordingRef: string | null;
 }
 
-const FIXED_PARAMETERS = 10;
+const NOT_KEPT = 'The recording could not be stored.';
+
+const FIXED_PARAMETERS = 11;
 const PACKED = PACKED_COLUMN_NAMES.map((_, index) => `$${FIXED_PARAMETERS + 1 + index}::text[]`).join(', ');
-// A walk begins where those before it end.
-const WALK_OFFSET = `(coalesce(sum(walk_length::bigint) over (
+/** A part of a segment begins where those before it end. */
+const offsetOf = (length: string) => `(coalesce(sum(${length}::bigint) over (
   order by place rows between unbounded preceding and 1 preceding), 0))::bigint`;
 const INSERT = `
   insert into muster.subjects (tenant, session_id, run_created_at, run_id, chunk_id, ordinal, key, identity, target,
     outcome, verdict, standing, reason_code, reason, columns, evidence, walk_ref, walk_offset, walk_length, walk_sha256,
-    settled_at)
-  select $1, $2, $3, $4, $5::uuid, coalesce((names->>3)::int, $6::int + place::int - 1), names->>0, names->>1, names->>2, outcome, verdict, standing,
-    reason_code, reason, columns::json, evidence::json,
+    recording_ref, recording_offset, recording_length, recording_sha256, recording_note, settled_at)
+  select $1, $2, $3, $4, $5::uuid, coalesce((names->>3)::int, $6::int + place::int - 1), names->>0, names->>1,
+    names->>2, outcome, verdict, standing, reason_code, reason, columns::json, evidence::json,
     case when has_walk then $8::text end, case when has_walk then walk_offset end,
-    case when has_walk then walk_length::bigint end, case when has_walk then walk_sha256 end, $7::timestamptz
+    case when has_walk then walk_length::bigint end, case when has_walk then walk_sha256 end,
+    case when has_recording then $11::text end, case when has_recording then recording_offset end,
+    case when has_recording then recording_length::bigint end, case when has_recording then recording_sha256 end,
+    case when recording_length is not null and not has_recording then '${NOT_KEPT}' else recording_note end,
+    $7::timestamptz
   from (
-    select *, $8::text is not null and walk_length is not null as has_walk, ${WALK_OFFSET} as walk_offset
+    select *, $8::text is not null and walk_length is not null as has_walk, ${offsetOf('walk_length')} as walk_offset,
+      $11::text is not null and recording_length is not null as has_recording,
+      ${offsetOf('recording_length')} as recording_offset
     from rows from (
       unnest(${PACKED}),
       json_array_elements(coalesce($9::json, (select keys from muster.chunks where id = $5::uuid)))
@@ -62,6 +72,7 @@ export async function insertSubjects(
     source.walkRef,
     source.namesJson,
     packed.count,
+    source.recordingRef,
     ...packedParameters(packed),
   ]);
 }

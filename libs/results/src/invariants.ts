@@ -6,6 +6,7 @@
  */
 
 import type { Queryable } from './database.ts';
+import { PLACE } from './plan-chunks.ts';
 
 export type InvariantName =
   | 'every_run_is_answered'
@@ -24,6 +25,9 @@ export interface InvariantViolation {
 
 /** A run whose subjects must all have a row: its denominator is closed and it is no dry run. */
 const HAS_ROWS = `runs.phase = 'done' and runs.frozen_at is not null and not runs.dry_run`;
+
+/** The places of a chunk's subjects in their run. */
+const PLACES = `array(select ${PLACE} from json_array_elements(chunks.keys) with ordinality as names (name, nth))`;
 
 const STATEMENTS: Readonly<Record<InvariantName, string>> = {
   every_run_is_answered: `
@@ -67,7 +71,7 @@ const STATEMENTS: Readonly<Record<InvariantName, string>> = {
             count(*) filter (where outcome = 'cannot_cover') as cannot_cover
           from muster.subjects
           where subjects.run_created_at = runs.created_at and subjects.run_id = runs.id
-            and subjects.ordinal >= chunks.first_ordinal and subjects.ordinal < chunks.first_ordinal + chunks.size
+            and subjects.ordinal = any(${PLACES})
       ) rows
       where chunks.state = 'settled' and (chunks.ok_count, chunks.problem_count, chunks.declined_count,
         chunks.not_checked_count, chunks.cannot_cover_count)
@@ -97,7 +101,7 @@ const STATEMENTS: Readonly<Record<InvariantName, string>> = {
     select chunks.tenant, chunks.run_id, format('chunk %s has %s rows of another settlement', chunks.id, count(*))
       from muster.chunks join muster.runs on runs.id = chunks.run_id
         join muster.subjects on subjects.run_created_at = runs.created_at and subjects.run_id = runs.id
-          and subjects.ordinal >= chunks.first_ordinal and subjects.ordinal < chunks.first_ordinal + chunks.size
+          and subjects.ordinal = any(${PLACES})
       where subjects.chunk_id is distinct from chunks.id or subjects.settled_at is distinct from chunks.settled_at
       group by chunks.id`,
 

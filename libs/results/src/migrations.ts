@@ -16,6 +16,9 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   migration(1, 'foundation', true),
   migration(2, 'sweep_controls', false),
+  migration(3, 'tool_limits', false),
+  migration(4, 'canary_gate', false),
+  migration(5, 'subject_recordings', false),
 ];
 
 function migration(version: number, name: string, breaking: boolean): Migration {

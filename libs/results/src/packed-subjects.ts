@@ -14,6 +14,9 @@ export interface WalkPart {
   readonly sha256: string;
 }
 
+/** A subject's recording in the segment of its settlement, or why there is none. */
+export type RecordingPart = WalkPart | { readonly note: string };
+
 /** How one subject ended. */
 export type SubjectSettlement = (
   | { readonly outcome: 'verdict'; readonly verdict: string; readonly standing: 'ok' | 'problem' }
@@ -29,6 +32,7 @@ export type SubjectSettlement = (
   readonly evidence?: unknown;
   /** The segment holds the walks of a settlement one behind the other, in the order of its subjects. */
   readonly walk?: WalkPart;
+  readonly recording?: RecordingPart;
 };
 
 /** Subjects by how they ended. */
@@ -51,6 +55,9 @@ const COLUMNS = [
   'evidence',
   'walk_length',
   'walk_sha256',
+  'recording_length',
+  'recording_sha256',
+  'recording_note',
 ] as const;
 
 /** Packed subjects. Plain data, so that threads can hand it to each other. */
@@ -83,6 +90,7 @@ export class SubjectPacker {
       json(subject.evidence),
       text(subject.walk?.bytes.toString()),
       text(subject.walk?.sha256),
+      ...recordingValues(subject.recording),
     ];
     for (const [index, value] of values.entries()) (this.#columns[index] as TextElements).add(value);
     this.#count++;
@@ -195,6 +203,11 @@ function writeHeader(array: Buffer, count: number): void {
 
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function recordingValues(recording: RecordingPart | undefined): (string | null)[] {
+  if (recording === undefined) return [null, null, null];
+  return 'note' in recording ? [null, null, text(recording.note)] : [`${recording.bytes}`, recording.sha256, null];
 }
 
 function text(value: string | undefined): string | null {

@@ -4,7 +4,8 @@
  * Invariants:
  * - only the attempt that holds the run's fence writes chunks: it takes the run row in share mode, which a new claim
  *   and the freezing have to wait for;
- * - a frozen run has exactly the chunks of its plan fence, without gap or overlap, and their sizes are its total.
+ * - a frozen run has exactly the chunks of its plan fence, without gap or overlap, and their sizes are its total;
+ * - chunks of one wave follow each other without a gap; where there are more waves, they share the places between them.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -18,8 +19,11 @@ import { RUN_COLUMNS } from './run-record.ts';
 import { lockRun, wakeDispatcher } from './runs.ts';
 import { checkSubjectQuota } from './tenant-quotas.ts';
 
-/** A subject's names: its key, what it is across sweeps, and what limits are counted by. */
-export type SubjectNames = readonly [key: string, identity: string | null, target: string | null];
+/**
+ * A subject's names: its key, what it is across sweeps, and what limits are counted by; and its place in the run where
+ * that does not follow from the first of its chunk, because the subjects between went into a chunk of another wave.
+ */
+export type SubjectNames = readonly [key: string, identity: string | null, target: string | null, ordinal?: number];
 
 /** A chunk of subjects as plan makes it. */
 export interface PlannedChunk {
@@ -34,6 +38,9 @@ export interface PlannedChunk {
   /** Chunks of a wave are sent when those of the waves below are all settled. Default 0. */
   readonly wave?: number;
 }
+
+/** SQL of a subject's place in the run, over a row of chunks and its names as `names (name, nth)`. */
+export const PLACE = 'coalesce((names.name->>3)::int, chunks.first_ordinal + names.nth::int - 1)';
 
 /** Writes chunks of a plan in progress. False when the run's fence has moved on, and then nothing is written. */
 export function writeChunks(
@@ -152,19 +159,37 @@ export function stopPlan(db: Queryable, plan: { runId: string; fence: number; no
 
 /** Keys as they are stored, in a form that PostgreSQL can hold and give back as text. */
 export function keysJson(keys: readonly SubjectNames[]): string {
-  return JSON.stringify(keys.map((names) => names.map((name) => (name === null ? null : storableText(name)))));
+  return JSON.stringify(
+    keys.map((names) => names.map((name) => (typeof name === 'string' ? storableText(name) : name))),
+  );
 }
 
 async function checkSum(tx: Tx, runId: string, total: number): Promise<void> {
-  const { rows } = await tx.query<{ sum: number; seamless: boolean }>(
-    `select coalesce(sum(size), 0)::int as sum, coalesce(bool_and(first_ordinal = before), true) as seamless from (
-      select size, first_ordinal, coalesce(sum(size) over (
-        order by first_ordinal rows between unbounded preceding and 1 preceding), 0) as before
-      from muster.chunks where run_id = $1
+  const { rows } = await tx.query<{ sum: number; seamless: boolean; waves: number }>(
+    `select coalesce(sum(size), 0)::int as sum, coalesce(bool_and(first_ordinal = before), true) as seamless,
+        count(distinct wave)::int as waves
+      from (
+        select wave, size, first_ordinal, coalesce(sum(size) over (
+          order by first_ordinal rows between unbounded preceding and 1 preceding), 0) as before
+        from muster.chunks where run_id = $1
+      ) planned`,
+    [runId],
+  );
+  const { sum, seamless, waves } = rows[0]!;
+  if (sum !== total) throw new LedgerMismatchError(`the plan counted ${total} subjects, its chunks hold ${sum}`);
+  // Chunks of several waves stand in each other's gaps, so there each subject's own place is looked at.
+  if (!(waves > 1 ? await fillsEveryPlace(tx, runId, total) : seamless)) {
+    throw new LedgerMismatchError('the chunks of the plan leave a gap or overlap');
+  }
+}
+
+async function fillsEveryPlace(tx: Tx, runId: string, total: number): Promise<boolean> {
+  const { rows } = await tx.query<{ places: number; last: number }>(
+    `select count(distinct place)::int as places, max(place)::int as last from (
+      select ${PLACE} as place from muster.chunks, json_array_elements(keys) with ordinality as names (name, nth)
+        where run_id = $1
     ) planned`,
     [runId],
   );
-  const { sum, seamless } = rows[0]!;
-  if (sum !== total) throw new LedgerMismatchError(`the plan counted ${total} subjects, its chunks hold ${sum}`);
-  if (!seamless) throw new LedgerMismatchError('the chunks of the plan leave a gap or overlap');
+  return rows[0]!.places === total && rows[0]!.last === total - 1;
 }

@@ -28,6 +28,8 @@ export interface ChunkSettlement {
   readonly summary?: unknown;
   /** The segment that holds the subjects' walks. */
   readonly walkRef?: string;
+  /** The segment that holds their recordings. */
+  readonly recordingRef?: string;
   /** Artifacts that this attempt staged. */
   readonly artifacts?: readonly ArtifactCommit[];
   /**
@@ -63,7 +65,8 @@ export function settleChunk(db: Queryable, settlement: ChunkSettlement): Promise
     const chunk = await lockOpenChunk(tx, settlement);
     if (chunk === undefined) return 'lost';
     checkFit(chunk, settlement, packed);
-    const source = { namesJson: null, walkRef: settlement.walkRef ?? null };
+    const { walkRef = null, recordingRef = null } = settlement;
+    const source = { namesJson: null, walkRef, recordingRef };
     await insertSubjects(tx, { ...chunk, chunkId: chunk.id }, source, packed, now);
     // Before the chunk is cut: the rest takes its names from it.
     await openRemainder(tx, chunk, settlement, packed.count);
@@ -144,7 +147,8 @@ async function openRemainder(tx: Tx, chunk: OpenChunk, settlement: ChunkSettleme
   await tx.query(
     `insert into muster.chunks (id, tenant, session_id, run_id, first_ordinal, size, state, plan_fence, items, keys,
         wave, starts)
-      select $2, tenant, session_id, run_id, coalesce((keys->$3::int->>3)::int, first_ordinal + $3), size - $3, 'open', plan_fence, $4, (
+      select $2, tenant, session_id, run_id, coalesce((keys->$3::int->>3)::int, first_ordinal + $3), size - $3, 'open',
+          plan_fence, $4, (
           select json_agg(name order by place) from json_array_elements(keys) with ordinality as names (name, place)
             where place > $3),
         wave, $5

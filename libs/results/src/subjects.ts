@@ -28,6 +28,12 @@ export interface SubjectRecord {
   readonly walkOffset: number | null;
   readonly walkLength: number | null;
   readonly walkSha256: string | null;
+  readonly recordingRef: string | null;
+  readonly recordingOffset: number | null;
+  readonly recordingLength: number | null;
+  readonly recordingSha256: string | null;
+  /** Why there is no recording, where one was asked for. */
+  readonly recordingNote: string | null;
   readonly settledAt: Date;
 }
 
@@ -66,7 +72,9 @@ export interface ReasonGroups {
 
 const SUBJECT_COLUMNS = `ordinal, key, identity, target, outcome, verdict, standing, reason_code as "reasonCode", reason,
   columns, evidence, walk_ref as "walkRef", walk_offset as "walkOffset", walk_length as "walkLength",
-  walk_sha256 as "walkSha256", settled_at as "settledAt"`;
+  walk_sha256 as "walkSha256", recording_ref as "recordingRef", recording_offset as "recordingOffset",
+  recording_length as "recordingLength", recording_sha256 as "recordingSha256", recording_note as "recordingNote",
+  settled_at as "settledAt"`;
 const SAMPLE_KEYS = 5;
 const REASON_GROUPS = 200;
 

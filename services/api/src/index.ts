@@ -13,6 +13,7 @@ export { listSafeRuns } from './use-cases/list-runs.ts';
 export { readAnswer, readEnvelope } from './use-cases/read-answer.ts';
 export { readHistory } from './use-cases/read-history.ts';
 export { readRun, showRun } from './use-cases/read-run.ts';
+export { type RerunRequest, rerunRun } from './use-cases/rerun-run.ts';
 export { resolveDefinition } from './use-cases/resolve-definition.ts';
 export { type RunRequest, startRun } from './use-cases/start-run.ts';
 export type { RunHistory } from './wire/history.ts';

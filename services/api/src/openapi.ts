@@ -28,6 +28,7 @@ export function describeApi(api: Api): void {
         { name: 'uploads', description: 'Input files.' },
         { name: 'artifacts', description: 'Walks, recordings and what else a run leaves behind.' },
         { name: 'keys', description: 'API keys.' },
+        { name: 'quota', description: 'What the tenant may have at most.' },
         { name: 'operation', description: 'Health, readiness and this document.' },
       ],
       components: {

@@ -98,6 +98,11 @@ export const PROBLEMS = Object.freeze({
     title: 'The run failed and has no envelope',
     remedy: '`failure` says why; settled rows can still be read.',
   },
+  input_gone: {
+    status: 410,
+    title: "The run's uploaded input is gone",
+    remedy: 'Uploads go with their run unless sent with `keep=true`. Upload again and start a new run.',
+  },
   body_too_large: {
     status: 413,
     title: 'The body is too large',
@@ -137,6 +142,21 @@ export const PROBLEMS = Object.freeze({
     status: 422,
     title: 'The parent run is not in this session',
     remedy: 'Name a run of the same session, or none.',
+  },
+  not_a_fleet: {
+    status: 422,
+    title: 'The runbook has no subjects to choose from',
+    remedy: 'Dry runs, canaries and reruns are for fleets. Start it again as a whole with `POST /v1/runs`.',
+  },
+  unknown_subject: {
+    status: 422,
+    title: 'The run has no such subject',
+    remedy: '`subjects` lists them; `GET /v1/runs/ID/rows` has the keys of all.',
+  },
+  nothing_to_rerun: {
+    status: 422,
+    title: 'The run has no subject that ended so',
+    remedy: "The run's `subjects` say how many ended in which way.",
   },
   quota_exceeded: {
     status: 429,

@@ -8,6 +8,7 @@ import { getAnswerRoute } from './routes/get-answer.ts';
 import { getArtifact } from './routes/get-artifact.ts';
 import { getEnvelope } from './routes/get-envelope.ts';
 import { getHealth } from './routes/get-health.ts';
+import { getQuota } from './routes/get-quota.ts';
 import { getReadiness } from './routes/get-readiness.ts';
 import { getRunRoute } from './routes/get-run.ts';
 import { getRunbook } from './routes/get-runbook.ts';
@@ -17,7 +18,9 @@ import { listRowsRoute } from './routes/list-rows.ts';
 import { listRunbooks } from './routes/list-runbooks.ts';
 import { listRunsRoute } from './routes/list-runs.ts';
 import { postUpload } from './routes/post-upload.ts';
+import { rerunRunRoute } from './routes/rerun-run.ts';
 import { revokeKey } from './routes/revoke-key.ts';
+import { setQuota } from './routes/set-quota.ts';
 import { startRunRoute } from './routes/start-run.ts';
 
 /** Registers every route. */
@@ -32,6 +35,7 @@ export function registerRoutes(api: Api, deps: ApiDeps, keys: KeyRing): void {
   listRunsRoute(api, deps);
   getRunRoute(api, deps);
   cancelRunRoute(api, deps);
+  rerunRunRoute(api, deps);
   listRowsRoute(api, deps);
   getEnvelope(api, deps);
   getAnswerRoute(api, deps);
@@ -40,4 +44,6 @@ export function registerRoutes(api: Api, deps: ApiDeps, keys: KeyRing): void {
   createKey(api, deps);
   listKeys(api, deps);
   revokeKey(api, deps, keys);
+  getQuota(api, deps);
+  setQuota(api, deps);
 }

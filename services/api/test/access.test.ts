@@ -24,6 +24,7 @@ const ACCESS: Readonly<Record<string, ApiRole | 'open'>> = {
   'GET /v1/runs': 'reader',
   'GET /v1/runs/:run_id': 'reader',
   'POST /v1/runs/:run_id/cancel': 'runner',
+  'POST /v1/runs/:run_id/rerun': 'runner',
   'GET /v1/runs/:run_id/rows': 'reader',
   'GET /v1/runs/:run_id/envelope': 'reader',
   'GET /v1/runs/:run_id/answer': 'reader',
@@ -32,6 +33,8 @@ const ACCESS: Readonly<Record<string, ApiRole | 'open'>> = {
   'POST /v1/keys': 'admin',
   'GET /v1/keys': 'admin',
   'DELETE /v1/keys/:key_id': 'admin',
+  'GET /v1/quota': 'admin',
+  'PUT /v1/quota': 'admin',
 };
 const ROLES: readonly ApiRole[] = ['reader', 'runner', 'approver', 'admin'];
 
@@ -130,6 +133,7 @@ describe('tenants', () => {
     const notFound: Readonly<Record<string, [url: string, code: string, body?: unknown]>> = {
       'GET /v1/runs/:run_id': [`/v1/runs/${runId}`, 'run_not_found'],
       'POST /v1/runs/:run_id/cancel': [`/v1/runs/${runId}/cancel`, 'run_not_found'],
+      'POST /v1/runs/:run_id/rerun': [`/v1/runs/${runId}/rerun`, 'run_not_found', { only: ['ok'] }],
       'GET /v1/runs/:run_id/rows': [`/v1/runs/${runId}/rows`, 'run_not_found'],
       'GET /v1/runs/:run_id/envelope': [`/v1/runs/${runId}/envelope`, 'run_not_found'],
       'GET /v1/runs/:run_id/answer': [`/v1/runs/${runId}/answer`, 'run_not_found'],
@@ -140,8 +144,16 @@ describe('tenants', () => {
     const silent: Readonly<Record<string, string[]>> = {
       'GET /v1/runs': ['/v1/runs', '/v1/runs?session=fleet-of-acme', `/v1/runs?session=${await sessionOf(runId)}`],
       'GET /v1/keys': ['/v1/keys'],
+      'GET /v1/quota': ['/v1/quota'],
     };
-    const apart = ['POST /v1/runs', 'POST /v1/uploads', 'POST /v1/keys', 'GET /v1/runbooks', 'GET /v1/runbooks/:name'];
+    const apart = [
+      'POST /v1/runs',
+      'POST /v1/uploads',
+      'POST /v1/keys',
+      'PUT /v1/quota',
+      'GET /v1/runbooks',
+      'GET /v1/runbooks/:name',
+    ];
     const covered = [...Object.keys(notFound), ...Object.keys(silent), ...apart].sort();
     expect(
       Object.keys(ACCESS)
@@ -149,10 +161,11 @@ describe('tenants', () => {
         .sort(),
     ).toEqual(covered);
 
-    for (const [route, [url, code]] of Object.entries(notFound)) {
-      const foreign = await fixture.ask(url, { method: route.split(' ')[0]!, key: other });
+    for (const [route, [url, code, body]] of Object.entries(notFound)) {
+      const asked = { method: route.split(' ')[0]!, key: other, body };
+      const foreign = await fixture.ask(url, asked);
       expectProblem(foreign, 404, code);
-      const absent = await fixture.ask(concrete(route.split(' ')[1]!), { method: route.split(' ')[0]!, key: other });
+      const absent = await fixture.ask(concrete(route.split(' ')[1]!), asked);
       expect({ ...foreign.body, instance: '' }).toEqual({ ...absent.body, instance: '' });
     }
     for (const url of Object.values(silent).flat()) {

@@ -24,6 +24,19 @@ export interface RunView {
   readonly [field: string]: unknown;
 }
 
+/** A run that does a part of another one again. */
+export interface StartedRerun extends RunView {
+  readonly definition_changed: boolean;
+  readonly source_definition_version: string;
+}
+
+/** The limits of a tenant; null is none. */
+export interface QuotaView {
+  readonly max_open_runs: number | null;
+  readonly max_subjects_per_run: number | null;
+  readonly max_in_flight_chunks: number | null;
+}
+
 export interface RunbookView {
   readonly name: string;
   readonly version: string;
@@ -57,7 +70,14 @@ const TIMEOUT_MS = 30_000;
 /** What a gateway or an API says that will be there again. */
 const PASSING_STATUSES = new Set([502, 503, 504]);
 /** Problems that come of what the user typed. */
-const USAGE_CODES = new Set(['unknown_runbook', 'unknown_runbook_version', 'input_invalid', 'invalid_request']);
+const USAGE_CODES = new Set([
+  'unknown_runbook',
+  'unknown_runbook_version',
+  'unknown_subject',
+  'input_invalid',
+  'invalid_request',
+  'not_a_fleet',
+]);
 
 export class ApiClient {
   readonly address: string;
@@ -80,10 +100,14 @@ export class ApiClient {
     return this.#json('GET', `/v1/runbooks/${encodeURIComponent(name)}`);
   }
 
-  /** `onBytes` is told how much has been sent. */
-  async upload(file: LocalFile, onBytes: (bytes: number) => void = () => {}): Promise<{ ref: string }> {
+  /** `onBytes` is told how much has been sent; `keep` keeps it when the run is over. */
+  async upload(
+    file: LocalFile,
+    onBytes: (bytes: number) => void = () => {},
+    options: { keep?: boolean } = {},
+  ): Promise<{ ref: string }> {
     const body = Readable.toWeb(Readable.from(countBytes(file.open(), onBytes))) as ReadableStream<Uint8Array>;
-    const path = `/v1/uploads?name=${encodeURIComponent(file.name)}`;
+    const path = `/v1/uploads?name=${encodeURIComponent(file.name)}${options.keep ? '&keep=true' : ''}`;
     const headers = { 'content-type': 'application/octet-stream' };
     // A large file may take long; the server bounds it.
     return await this.#read(await this.#send('POST', path, { body, duplex: 'half', headers } as RequestInit));
@@ -91,6 +115,20 @@ export class ApiClient {
 
   startRun(body: Readonly<Record<string, unknown>>, idempotencyKey: string): Promise<RunView> {
     return this.#json('POST', '/v1/runs', body, { 'idempotency-key': idempotencyKey });
+  }
+
+  /** Does a part of a run again. */
+  rerun(runId: string, body: Readonly<Record<string, unknown>>, idempotencyKey: string): Promise<StartedRerun> {
+    const path = `/v1/runs/${encodeURIComponent(runId)}/rerun`;
+    return this.#json('POST', path, body, { 'idempotency-key': idempotencyKey });
+  }
+
+  getQuota(): Promise<QuotaView> {
+    return this.#json('GET', '/v1/quota');
+  }
+
+  setQuota(quota: QuotaView): Promise<QuotaView> {
+    return this.#json('PUT', '/v1/quota', quota);
   }
 
   getRun(runId: string): Promise<RunView> {

@@ -4,14 +4,27 @@
  */
 import { readFileSync } from 'node:fs';
 import { readConfig } from '@muster/host/config';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import type { ApiClient } from './api-client.ts';
 import type { PrintOptions } from './commands/answer-run.ts';
+import type { QuotaOptions } from './commands/quota.ts';
+import type { RerunOptions } from './commands/rerun.ts';
 import type { RunOptions } from './commands/run.ts';
 import type { RunsOptions } from './commands/runs.ts';
-import { readInstant } from './input-fields.ts';
+import { UsageError } from './exit-codes.ts';
+import {
+  append,
+  limit,
+  nowOption,
+  printOptions,
+  runOptions,
+  serveOptions,
+  share,
+  startOptions,
+  subjectEnds,
+  wholeNumber,
+} from './shared-options.ts';
 
-const MAX_WORKERS = 32;
 const MAX_LISTED = 1000;
 const STATUSES = ['pending', 'running', 'interrupted', 'completed', 'cancelled', 'failed'];
 const EXIT_CODES = `Exit codes:
@@ -32,10 +45,13 @@ export function buildProgram(done: (code: number) => void): Command {
     .addHelpText('after', `\n${EXIT_CODES}`);
 
   example(
-    runOptions(program.command('run').description('Run a runbook over files through the API and print its answer.')),
+    startOptions(
+      runOptions(program.command('run').description('Run a runbook over files through the API and print its answer.')),
+    ),
     'muster run kubernetes_workloads pods.json --rows --fail-on problem',
   )
-    .addOption(new Option('--detach', 'print the run id and do not wait').conflicts(['json', 'rows', 'failOn']))
+    .option('--canary <share>', 'the share of targets that goes first, like 10%', share)
+    .option('--keep-input', 'keep the uploaded files when the run is over, so that a rerun can read them')
     .action(async (runbook: string, files: string[], options: RunOptions) => {
       const { runCommand } = await import('./commands/run.ts');
       done(await runCommand(await api(), runbook, files, options));
@@ -49,6 +65,36 @@ export function buildProgram(done: (code: number) => void): Command {
     const { tryCommand } = await import('./commands/try.ts');
     done(await tryCommand(config, runbook, files, options));
   });
+
+  example(
+    nowOption(
+      startOptions(
+        printOptions(
+          program
+            .command('rerun')
+            .description('Do a part of a run again: the same input, the chosen subjects, the runbook of now.')
+            .argument('<run>', 'id of the run'),
+        ),
+      ),
+    ),
+    'muster rerun 0190cf3e-6f3a-7c1e-9b1e-3d5f6a7b8c9d --only problem,not_checked',
+  )
+    .addOption(
+      new Option(
+        '--only <ends>',
+        'subjects that ended so: ok, problem, declined, not_checked, cannot_cover; several with commas',
+      )
+        .argParser(subjectEnds)
+        .conflicts('subject'),
+    )
+    .option('--subject <key>', 'a subject by its key; may be given more than once', append)
+    .action(async (runId: string, options: RerunOptions) => {
+      if (options.only === undefined && options.subject === undefined) {
+        throw new UsageError('say what is to be done again: --only problem,not_checked or --subject KEY');
+      }
+      const { rerunCommand } = await import('./commands/rerun.ts');
+      done(await rerunCommand(await api(), runId, options));
+    });
 
   example(
     printOptions(
@@ -86,7 +132,7 @@ export function buildProgram(done: (code: number) => void): Command {
     program.command('runs').description('List the latest runs, one a line, newest first.'),
     'muster runs --status failed --limit 5',
   )
-    .option('--limit <count>', 'how many at most', wholeNumber(MAX_LISTED), 20)
+    .option('--limit <count>', 'how many at most', wholeNumber(1, MAX_LISTED), 20)
     .addOption(new Option('--status <status>', 'only runs of this status').choices(STATUSES))
     .option('--runbook <name>', 'only runs of this runbook')
     .option('--json', 'print one run a line as JSON')
@@ -108,6 +154,19 @@ export function buildProgram(done: (code: number) => void): Command {
       const config = readConfig(process.env);
       const { runbooksCommand } = await import('./commands/runbooks.ts');
       done(await runbooksCommand(config, options));
+    });
+
+  example(
+    program.command('quota').description('Show what the tenant may have at most, or set it. Needs an admin key.'),
+    'muster quota --max-open-runs 20 --max-subjects-per-run none',
+  )
+    .option('--max-open-runs <count>', 'runs that are not over; none is no limit', limit)
+    .option('--max-subjects-per-run <count>', 'subjects of one run; none is no limit', limit)
+    .option('--max-in-flight-chunks <count>', 'chunks that workers have at once; none is no limit', limit)
+    .option('--json', 'print the limits as JSON')
+    .action(async (options: QuotaOptions) => {
+      const { quotaCommand } = await import('./commands/quota.ts');
+      done(await quotaCommand(await api(), options));
     });
 
   example(
@@ -166,41 +225,4 @@ function usageOf(command: Command): string {
 
 function example(command: Command, line: string): Command {
   return command.addHelpText('after', `\nExample:\n  ${line}`);
-}
-
-function runOptions(command: Command): Command {
-  return printOptions(command)
-    .argument('<runbook>', 'name of the runbook')
-    .argument('[files...]', 'files that become its input; - is standard input')
-    .option('--input <field=value>', 'a field of its input; may be given more than once', append)
-    .option('--now <time>', 'the instant to judge by, like 2026-01-31T12:00:00Z (default: now)', (text: string) =>
-      readInstant('--now', text),
-    );
-}
-
-function printOptions(command: Command): Command {
-  return command
-    .addOption(new Option('--json', 'print { run, envelope } as JSON and nothing else').conflicts('rows'))
-    .option('--rows', 'print one verdict row a line as JSON: subject, verdict, standing, reason, columns')
-    .addOption(new Option('--fail-on <standing>', 'exit 3 when there is a row of this standing').choices(['problem']));
-}
-
-function serveOptions(command: Command): Command {
-  return command
-    .option('--workers <count>', 'worker processes', wholeNumber(MAX_WORKERS), 1)
-    .option('--verbose', 'show the logs of the services on standard error instead of keeping them in files');
-}
-
-function append(value: string, values: readonly string[] = []): string[] {
-  return [...values, value];
-}
-
-function wholeNumber(most: number): (text: string) => number {
-  return (text) => {
-    const count = Number(text);
-    if (!/^\d+$/.test(text) || count < 1 || count > most) {
-      throw new InvalidArgumentError(`It must be a whole number from 1 to ${most}.`);
-    }
-    return count;
-  };
 }

@@ -106,7 +106,19 @@ describe('output', () => {
   test('every command has a help with an example', async () => {
     const { out } = await muster(['--help']);
     const commands = [...out.matchAll(/^ {2}([a-z]+) \[options\]/gm)].map(([, name]) => name as string);
-    expect(commands).toEqual(['run', 'try', 'get', 'watch', 'cancel', 'runs', 'runbooks', 'serve', 'demo']);
+    expect(commands).toEqual([
+      'run',
+      'try',
+      'rerun',
+      'get',
+      'watch',
+      'cancel',
+      'runs',
+      'runbooks',
+      'quota',
+      'serve',
+      'demo',
+    ]);
     for (const command of commands) {
       const help = await muster([command, '--help']);
       expect(help.code).toBe(0);

@@ -72,6 +72,25 @@ describe('one line and exit 2', () => {
       { MUSTER_PORT: '70000' },
     ],
     ['a setting nobody reads', ['runs'], /MUSTER_API_URL/, { MUSTER_API_ULR: 'http://127.0.0.1:1' }],
+    ['a rerun of nothing', ['rerun', 'RUN'], /--only problem,not_checked or --subject KEY/],
+    [
+      'a rerun by an unknown word',
+      ['rerun', 'RUN', '--only', 'problem,not_cheked'],
+      /"not_cheked"; did you mean not_checked\?/,
+    ],
+    ['a rerun by no word', ['rerun', 'RUN', '--only', ''], /--only: there is no ""/],
+    ['a rerun both ways', ['rerun', 'RUN', '--only', 'ok', '--subject', 'a'], /--only.*--subject/],
+    ['rows of a dry run', ['run', 'kubernetes_workloads', '--dry-run', '--rows'], /--dry-run.*--rows/],
+    [
+      'a verdict on a dry run',
+      ['run', 'kubernetes_workloads', '--dry-run', '--fail-on', 'problem'],
+      /--dry-run.*--fail-on/,
+    ],
+    ['a dry run in one process', ['try', 'kubernetes_workloads', '--dry-run'], /--dry-run/],
+    ['a canary without its sign', ['run', 'kubernetes_workloads', '--canary', '10'], /a share like 10%/],
+    ['a canary of nothing', ['run', 'kubernetes_workloads', '--canary', '0%'], /over 0%/],
+    ['a limit that is none', ['quota', '--max-open-runs', '-1'], /up to 2147483647, or none/],
+    ['a limit in words', ['quota', '--max-subjects-per-run', 'few'], /up to 2147483647, or none/],
     ['too many workers', ['serve', '--workers', '0'], /1 to 32/],
   ])('%s', async (_what, args, expected, env) => {
     const { code, out, err } = await muster(args, env);

@@ -11,9 +11,11 @@ import { jobHandler } from './jobs/handle-job.ts';
 import { artifactSweeper } from './maintenance/artifact-sweeper.ts';
 import { DISPATCHER, dispatcher, reconciler } from './maintenance/dispatcher.ts';
 import { MaintenanceRunner } from './maintenance/maintenance-service.ts';
+import { permitSweeper } from './maintenance/permit-sweeper.ts';
 import { pruner } from './maintenance/pruner.ts';
 import { reaper } from './maintenance/reaper.ts';
 import { partitionKeeper, workerHeartbeat } from './maintenance/worker-heartbeat.ts';
+import { openStorePacer } from './pacing/store-pacer.ts';
 import { ProgressMarker } from './progress-marker.ts';
 import { StopWatch } from './stop-watch.ts';
 import type { ChartRunner } from './threads/chart-runner.ts';
@@ -56,6 +58,7 @@ export function buildWorker(parts: WorkerParts): Worker {
       'unexpected',
     );
   };
+  const pacing = openStorePacer(db, workerId, onError);
   const stops = new StopWatch(db, { onError });
   const context: WorkerContext = {
     workerId,
@@ -64,6 +67,7 @@ export function buildWorker(parts: WorkerParts): Worker {
     catalog,
     box: parts.box,
     charts: parts.charts,
+    pacer: pacing.pacer,
     stops,
     log,
     limits: config,
@@ -83,6 +87,7 @@ export function buildWorker(parts: WorkerParts): Worker {
       reconciler(db, producer, now),
       reaper(db, now),
       artifactSweeper(db, store, now),
+      permitSweeper(db),
       ...(config.retentionDays > 0 ? [pruner(db, config.retentionDays, now)] : []),
       workerHeartbeat(db, workerId, [...catalog.byDigest.keys()], now),
       partitionKeeper(db, now),
@@ -96,13 +101,14 @@ export function buildWorker(parts: WorkerParts): Worker {
     await Promise.all([...consumers.map((consumer) => consumer.stop(graceMs)), listener?.stop()]);
     stops.close();
     await parts.charts.close();
+    await pacing.close();
     await producer.close();
     await forgetWorker(db, workerId).catch(() => {});
   };
   return {
     id: workerId,
     async start() {
-      await parts.charts.start();
+      await parts.charts.start(pacing.pacer);
       checkSameDefinitions(catalog, parts.charts);
       await Promise.all(consumers.map((consumer) => consumer.start()));
       upkeep.start();

@@ -30,6 +30,8 @@ export function runTools(context: WorkerContext, run: RunRecord, signal: AbortSi
     runId: run.id,
     signal,
     resolveCredential,
+    pacer: context.pacer,
+    timeoutMs: context.catalog.byDigest.get(run.definitionDigest)?.runbook.limits.chartTimeoutMs,
   });
   return { tools, noting, outage: () => outage };
 }

@@ -10,6 +10,7 @@ import type { RunRecord } from '@muster/results';
 import type { WalkPart } from '@muster/results/packed-subjects';
 
 export const SEGMENT_ARTIFACT_KIND = 'recording/walk-segment';
+export const RECORDINGS_ARTIFACT_KIND = 'recording/subject-segment';
 
 /** Where a segment is put: its data are bytes already. */
 export interface SegmentSink {
@@ -24,16 +25,20 @@ export interface MintedSegment {
 
 const FIRST_BYTES = 262_144;
 
-/** Writes walks one behind the other. */
+/** Writes the parts of a segment one behind the other. */
 export class SegmentWriter {
-  #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES);
+  #bytes = Buffer.alloc(0);
   #length = 0;
 
   /** Appends one walk; undefined when it has no rows. */
-  add(rows: readonly WalkRow[]): WalkPart | undefined {
-    if (rows.length === 0) return undefined;
+  addWalk(rows: readonly WalkRow[]): WalkPart | undefined {
+    return rows.length === 0 ? undefined : this.add(walkLines(rows));
+  }
+
+  /** Appends a part. */
+  add(text: string): WalkPart {
     const from = this.#length;
-    this.#write(walkLines(rows));
+    this.#write(text);
     return { bytes: this.#length - from, sha256: hash('sha256', this.#bytes.subarray(from, this.#length)) };
   }
 
@@ -47,7 +52,7 @@ export class SegmentWriter {
   #write(text: string): void {
     const needed = this.#length + 3 * text.length;
     if (needed > this.#bytes.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.#bytes.length, needed));
+      const larger = Buffer.allocUnsafeSlow(Math.max(FIRST_BYTES, 2 * this.#bytes.length, needed));
       this.#bytes.copy(larger, 0, 0, this.#length);
       this.#bytes = larger;
     }
@@ -64,15 +69,16 @@ export function walkBytes(rows: readonly WalkRow[]): Uint8Array {
 export async function mintSegment(
   sink: SegmentSink,
   data: Uint8Array,
-  facts: { readonly runId: string; readonly what: string },
+  facts: { readonly runId: string; readonly what: string; readonly kind?: string },
 ): Promise<MintedSegment> {
   if (data.length === 0) return {};
+  const { kind = SEGMENT_ARTIFACT_KIND } = facts;
   try {
     const { ref } = await sink.put({
-      kind: SEGMENT_ARTIFACT_KIND,
+      kind,
       mediaType: 'application/x-ndjson',
       data,
-      label: `walk segment of ${facts.what}`,
+      label: `${kind === SEGMENT_ARTIFACT_KIND ? 'walk segment' : 'recordings'} of ${facts.what}`,
       origin: { runId: facts.runId, toolCallId: facts.runId },
     });
     return { ref };

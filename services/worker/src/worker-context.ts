@@ -1,4 +1,5 @@
 import type { ArtifactStore } from '@muster/artifacts';
+import type { CallPacer } from '@muster/envelope';
 import type { Config, LoadedCatalog, Logger, SecretBox } from '@muster/host';
 import type { Database } from '@muster/results';
 import type { StopWatch } from './stop-watch.ts';
@@ -12,6 +13,7 @@ export interface WorkerContext {
   readonly catalog: LoadedCatalog;
   readonly box: SecretBox;
   readonly charts: ChartRunner;
+  readonly pacer: CallPacer;
   readonly stops: StopWatch;
   readonly log: Logger;
   readonly limits: Pick<Config, 'sliceMs'>;

@@ -72,14 +72,14 @@ describe.each(['hostile_computing', 'hostile_waiting'])('%s: one subject costs i
 });
 
 test('what a dead thread had handed over stays, and totals count each subject once', async () => {
-  const acts = [...Array.from({ length: 600 }, () => 'answer' as const), 'exit' as const, 'answer' as const];
+  const acts = [...Array.from({ length: 1200 }, () => 'answer' as const), 'exit' as const, 'answer' as const];
   const cover = await threads.take(turn(acts));
-  expect(cover.subjects.counts).toMatchObject({ ok: 601, notChecked: 1 });
+  expect(cover.subjects.counts).toMatchObject({ ok: 1201, notChecked: 1 });
   expect(cover.failed).toBe(1);
-  expect(endsOf(cover)[600]).toBe('process_exit');
-  expect(cover.totals.walk.steps).toBe(601 * 3);
+  expect(endsOf(cover)[1200]).toBe('process_exit');
+  expect(cover.totals.walk.steps).toBe(1201 * 3);
   const lines = new TextDecoder().decode(cover.walk).trimEnd().split('\n');
-  expect(lines.filter((line) => JSON.parse(line).type === 'stage')).toHaveLength(601 * 3);
+  expect(lines.filter((line) => JSON.parse(line).type === 'stage')).toHaveLength(1201 * 3);
 });
 
 test('a turn of computing charts ends with its slice, and covers the first subjects without a gap', async () => {
@@ -114,4 +114,16 @@ test('a run that is to stop marks what was not assessed with its reason', async 
 test('turns queue for the one thread, and each gets its own answers', async () => {
   const all = await Promise.all([ends(['answer', 'exit']), ends(['answer', 'answer']), ends(['loop'])]);
   expect(all).toEqual([['fine', 'process_exit'], ['fine', 'fine'], ['timeout']]);
+});
+
+test('turns that share a thread: what is blamed is what ended it, and nothing of the other turn', async () => {
+  const waiting = async (acts: readonly HostileSubject['does'][]) =>
+    endsOf(await threads.take(turn(acts, { runbook: 'hostile_waiting', subjectTimeoutMs: 500 })));
+  const all = await Promise.all([
+    waiting(['answer', 'loop', 'answer']),
+    waiting(['wait']),
+    waiting(['exit', 'throw_late']),
+    waiting(['wait', 'wait']),
+  ]);
+  expect(all).toEqual([['fine', 'timeout', 'fine'], ['odd'], ['process_exit', 'uncaught_error'], ['odd', 'odd']]);
 });

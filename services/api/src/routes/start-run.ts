@@ -4,11 +4,9 @@ import type { ApiDeps } from '../api-deps.ts';
 import { callerOf } from '../authenticate.ts';
 import { showRun } from '../use-cases/read-run.ts';
 import { startRun } from '../use-cases/start-run.ts';
-import { id, instant, line, sessionHeaders } from '../wire/field-schemas.ts';
+import { id, idempotencyKey, instant, line, sessionHeaders } from '../wire/field-schemas.ts';
 import { json, refusals } from '../wire/responses.ts';
 import { PRIORITIES, safeRunSchema } from '../wire/safe-run.ts';
-
-const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,200}$/);
 
 const runRequest = z
   .strictObject({
@@ -18,6 +16,13 @@ const runRequest = z
     now: instant.optional().describe('The instant to judge by; default the instant of acceptance.'),
     priority: z.enum(PRIORITIES).optional(),
     parent_run_id: id.optional(),
+    canary_percent: z
+      .number()
+      .gt(0)
+      .max(100)
+      .optional()
+      .describe("The share of targets that goes first, over the runbook's own. Fleets only."),
+    dry_run: z.boolean().optional().describe('Count subjects and targets, and assess nothing. Fleets only.'),
   })
   .meta({ id: 'RunRequest' });
 
@@ -36,7 +41,7 @@ export function startRunRoute(api: Api, deps: ApiDeps): void {
         body: runRequest,
         querystring: z.strictObject({}),
         headers: sessionHeaders.extend({
-          'idempotency-key': idempotencyKey.optional().describe('1 to 200 visible ASCII characters, for one session.'),
+          'idempotency-key': idempotencyKey.optional(),
         }),
         response: {
           200: json('The run that this request started before.', safeRunSchema),

@@ -1,24 +1,11 @@
-/**
- * Starting a run, in the order of the contract: resolve the definition, validate the input, canonicalise and digest it,
- * accept it in one transaction. The answer is given after the commit; a failure on the way is an error and leaves
- * nothing.
- */
+/** Starting a run (workflow-tools contract). */
 import { canonicalJson } from '@muster/envelope';
-import type { Definition } from '@muster/host';
-import {
-  type AcceptOutcome,
-  acceptRun,
-  RUN_PRIORITIES,
-  type RunAcceptance,
-  type RunRecord,
-  type SessionChoice,
-} from '@muster/results';
+import type { RUN_PRIORITIES, SessionChoice } from '@muster/results';
 import type { ApiDeps } from '../api-deps.ts';
 import type { Caller } from '../caller.ts';
-import { faultSentence, fieldFaults } from '../field-faults.ts';
 import { Problem } from '../problems.ts';
-import { describeRunbook } from '../wire/runbook.ts';
-import { readInputDocument, sha256 } from './input-document.ts';
+import { acceptRequest, readOutcome, type StartedRun } from './accept-request.ts';
+import { sha256 } from './input-document.ts';
 import { resolveDefinition } from './resolve-definition.ts';
 
 /** What is asked for. */
@@ -30,6 +17,9 @@ export interface RunRequest {
   readonly now?: string | undefined;
   readonly priority?: keyof typeof RUN_PRIORITIES | undefined;
   readonly parent_run_id?: string | undefined;
+  /** Over the runbook's own. */
+  readonly canary_percent?: number | undefined;
+  readonly dry_run?: boolean | undefined;
 }
 
 export interface StartOptions {
@@ -37,17 +27,11 @@ export interface StartOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
-export interface StartedRun {
-  readonly run: RunRecord;
-  /** The same request was accepted before, and this is its run. */
-  readonly replayed: boolean;
-}
-
 /**
  * Accepts a run.
  *
- * @throws Problem `unknown_runbook`, `unknown_runbook_version`, `input_out_of_bounds`, `input_invalid`,
- * `idempotency_conflict`, `unknown_artifact`, `unknown_parent_run`
+ * @throws Problem `unknown_runbook`, `unknown_runbook_version`, `not_a_fleet`, `input_out_of_bounds`, `input_invalid`,
+ * `idempotency_conflict`, `unknown_artifact`, `unknown_parent_run`, `quota_exceeded`
  */
 export async function startRun(
   deps: ApiDeps,
@@ -56,78 +40,28 @@ export async function startRun(
   options: StartOptions,
 ): Promise<StartedRun> {
   const definition = resolveDefinition(deps, request.runbook, request.version);
-  const document = readInputDocument(request.input);
-  await checkInput(definition, request.input);
-  const acceptedAt = deps.now?.() ?? new Date();
+  if (definition.runbook.form !== 'fleet' && (request.dry_run || request.canary_percent !== undefined)) {
+    throw notAFleet(definition.runbook.name);
+  }
   const { idempotencyKey, session } = options;
-  const outcome = await acceptRun(deps.db, {
-    tenant: caller.tenant,
+  const outcome = await acceptRequest(deps, caller, {
+    definition,
+    input: request.input,
+    now: request.now,
+    priority: request.priority,
+    parentRunId: request.parent_run_id,
+    canaryPercent: request.canary_percent,
+    dryRun: request.dry_run,
     session,
-    definition: keptDefinition(definition),
-    input: { digest: document.digest, canonical: document.canonical },
-    form: definition.runbook.form,
-    priority: RUN_PRIORITIES[request.priority ?? 'normal'] as RunRecord['priority'],
-    now: request.now === undefined ? acceptedAt : new Date(request.now.toUpperCase()),
-    uploads: document.refs,
-    acceptedAt,
-    ...limitsOf(definition, acceptedAt),
-    ...(request.parent_run_id !== undefined && { parentRunId: request.parent_run_id }),
-    ...(idempotencyKey !== undefined && { idempotency: { key: idempotencyKey, digest: digestRequest(request) } }),
+    // The instant of acceptance is not in the digest: a repeated request comes later by nature.
+    ...(idempotencyKey !== undefined && {
+      idempotency: { key: idempotencyKey, digest: sha256(canonicalJson(request)) },
+    }),
   });
   return readOutcome(outcome);
 }
 
-/** Same digest, same request. The instant of acceptance is not in it: a repeated request comes later by nature. */
-function digestRequest(request: RunRequest): string {
-  return sha256(canonicalJson(request));
-}
-
-async function checkInput({ runbook }: Definition, input: Readonly<Record<string, unknown>>): Promise<void> {
-  const parsed = await runbook.input.safeParseAsync(input);
-  if (parsed.success) return;
-  const errors = fieldFaults('input', parsed.error.issues);
-  throw new Problem('input_invalid', faultSentence(errors), { errors });
-}
-
-function keptDefinition(definition: Definition) {
-  const { name, version } = definition.runbook;
-  return { digest: definition.digest, name, version, declaration: describeRunbook(definition) };
-}
-
-/** The limits that hold for the run as a whole: they are fixed at acceptance, like the run's `now`. */
-function limitsOf({ runbook }: Definition, acceptedAt: Date): Pick<RunAcceptance, 'deadlineAt' | 'errorBudget'> {
-  const { deadlineMs, errorBudget } = runbook.limits;
-  return {
-    ...(deadlineMs !== undefined && { deadlineAt: new Date(acceptedAt.getTime() + deadlineMs) }),
-    ...(typeof errorBudget === 'number' && { errorBudget: { count: errorBudget } }),
-    ...(typeof errorBudget === 'string' && { errorBudget: { percent: Number.parseFloat(errorBudget) } }),
-  };
-}
-
-function readOutcome(outcome: AcceptOutcome): StartedRun {
-  switch (outcome.outcome) {
-    case 'accepted':
-      return { run: outcome.run, replayed: false };
-    case 'replayed':
-      return { run: outcome.run, replayed: true };
-    case 'conflict': {
-      const detail = 'the Idempotency-Key was used for another request in this session';
-      throw new Problem('idempotency_conflict', detail, { run_id: outcome.runId });
-    }
-    case 'missing_refs': {
-      const refs = outcome.refs.slice(0, 20);
-      throw new Problem('unknown_artifact', `the input names ${refs[0]}, which is no upload of this session`, { refs });
-    }
-    case 'parent_not_found':
-      throw new Problem('unknown_parent_run', 'the parent run is not in this session');
-    case 'quota_exceeded':
-      throw new Problem('quota_exceeded', `the tenant's quota ${outcome.quota} of ${outcome.limit} is used up`, {
-        quota: outcome.quota,
-        limit: outcome.limit,
-      });
-    case 'rerun_source_not_found':
-      throw new Problem('run_not_found', 'the run to repeat is not there');
-    case 'session_not_found':
-      throw new Error('the session is gone');
-  }
+/** The refusal of what only a fleet can do. */
+export function notAFleet(runbook: string): Problem {
+  return new Problem('not_a_fleet', `the runbook '${runbook}' is one chart and has no subjects to choose from`);
 }

@@ -15,6 +15,12 @@ export function line(maxLength: number) {
     .refine((text) => text.isWellFormed() && !CONTROL.test(text), 'one line of text without control characters');
 }
 
+/** The `Idempotency-Key` of a request. */
+export const idempotencyKey = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,200}$/)
+  .describe('1 to 200 visible ASCII characters, for one session.');
+
 /** A nonzero UUID. */
 export const id = z.guid().refine((text) => !/^[0-]+$/.test(text), 'a nonzero UUID');
 

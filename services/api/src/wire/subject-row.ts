@@ -21,6 +21,16 @@ export const subjectRowSchema = z
       .object({ ref: z.string(), offset: z.number().int(), length: z.number().int(), sha256: z.string() })
       .optional()
       .describe('Where in which artifact the recorded steps of this subject lie.'),
+    recording: z
+      .object({
+        ref: z.string().optional(),
+        offset: z.number().int().optional(),
+        length: z.number().int().optional(),
+        sha256: z.string().optional(),
+        note: z.string().optional().describe('Why there is none.'),
+      })
+      .optional()
+      .describe('Where its recording lies, when the runbook files those of its subjects.'),
   })
   .meta({ id: 'SubjectRow' });
 
@@ -46,6 +56,15 @@ export function subjectRow(record: SubjectRecord, options: { evidence: boolean }
         offset: record.walkOffset ?? 0,
         length: record.walkLength ?? 0,
         sha256: record.walkSha256 ?? '',
+      },
+    }),
+    ...(record.recordingNote !== null && { recording: { note: record.recordingNote } }),
+    ...(record.recordingRef !== null && {
+      recording: {
+        ref: record.recordingRef,
+        offset: record.recordingOffset ?? 0,
+        length: record.recordingLength ?? 0,
+        sha256: record.recordingSha256 ?? '',
       },
     }),
   };

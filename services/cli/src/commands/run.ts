@@ -12,6 +12,10 @@ export interface RunOptions extends PrintOptions {
   readonly input?: readonly string[];
   readonly now?: string;
   readonly detach?: boolean;
+  readonly dryRun?: boolean;
+  /** In percent. */
+  readonly canary?: number;
+  readonly keepInput?: boolean;
 }
 
 /** `muster run`: uploads the files, starts the run, waits for its answer and prints it. */
@@ -31,13 +35,27 @@ export async function runCommand(
     files: files.map((file) => ({ file })),
     now: options.now,
     priority: 'interactive',
+    keepInput: options.keepInput,
+    controls: {
+      ...(options.dryRun && { dry_run: true }),
+      ...(options.canary !== undefined && { canary_percent: options.canary }),
+    },
   });
+  return await awaitRun(api, started.run_id, options);
+}
+
+/** Waits for a run that was just started and prints its answer; detached, it prints the id. */
+export async function awaitRun(
+  api: ApiClient,
+  runId: string,
+  options: PrintOptions & { readonly detach?: boolean },
+): Promise<number> {
   if (options.detach) {
-    await print(started.run_id);
+    await print(runId);
     return EXIT.ok;
   }
-  const stopTelling = tellOnInterrupt(started.run_id);
-  const done = await waitForRun(api, started.run_id).finally(stopTelling);
+  const stopTelling = tellOnInterrupt(runId);
+  const done = await waitForRun(api, runId).finally(stopTelling);
   return await printRun(api, done, options);
 }
 
@@ -48,6 +66,10 @@ export interface RunStart {
   readonly files: readonly { readonly file: LocalFile; readonly target?: string }[];
   readonly now?: string;
   readonly priority: 'interactive' | 'normal' | 'sweep';
+  /** Keep the files when the run is over. */
+  readonly keepInput?: boolean;
+  /** How it is to go, as the API takes it. */
+  readonly controls?: Readonly<Record<string, unknown>>;
 }
 
 /** Uploads a run's files and starts it. */
@@ -56,17 +78,16 @@ export async function startRun(api: ApiClient, start: RunStart): Promise<RunView
   try {
     for (const { file, target } of start.files) {
       const whole = file.bytes === undefined ? '' : ` of ${megabytes(file.bytes)}`;
-      const { ref } = await api.upload(file, (bytes) =>
-        progress.update(`uploading ${file.name}: ${megabytes(bytes)}${whole}`),
-      );
+      const onBytes = (bytes: number) => progress.update(`uploading ${file.name}: ${megabytes(bytes)}${whole}`);
+      const { ref } = await api.upload(file, onBytes, { keep: start.keepInput });
       uploaded.push({ ref, name: file.name, ...(target !== undefined && { target }) });
     }
   } finally {
     progress.clear();
   }
   const input = { ...start.fields, ...(uploaded.length > 0 && { files: uploaded }) };
-  const { runbook, priority, now } = start;
-  return await api.startRun({ runbook, input, priority, ...(now !== undefined && { now }) }, randomUUID());
+  const { runbook, priority, now, controls } = start;
+  return await api.startRun({ runbook, input, priority, ...(now !== undefined && { now }), ...controls }, randomUUID());
 }
 
 /** Who stops waiting does not stop the run; this says how to come back to it. */

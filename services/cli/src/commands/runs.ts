@@ -20,8 +20,9 @@ export async function runsCommand(api: ApiClient, options: RunsOptions): Promise
 
 function runLine(run: RunView): string {
   const what = `${run.definition_name} ${run.definition_version}`;
+  const again = run.rerun_of === undefined ? [] : [`again ${run.rerun_of}`];
   const state = run.finished_at === undefined ? `${run.run_status} (${run.phase})` : run.run_status;
-  return [run.run_id, run.created_at, state.padEnd(19), what, duration(run), run.status_summary ?? '']
+  return [run.run_id, run.created_at, state.padEnd(19), what, duration(run), ...again, run.status_summary ?? '']
     .join('  ')
     .trimEnd();
 }

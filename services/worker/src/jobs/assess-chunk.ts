@@ -18,7 +18,7 @@ import type { ProgressMarker } from '../progress-marker.ts';
 import { readInput } from '../run-input.ts';
 import type { StoredChunk } from '../stored-summaries.ts';
 import { setAside, type TurnCover } from '../threads/turn-cover.ts';
-import { mintSegment } from '../walk-segment.ts';
+import { mintSegment, RECORDINGS_ARTIFACT_KIND } from '../walk-segment.ts';
 import type { WorkerContext } from '../worker-context.ts';
 import { RELEASED } from './run-attempt.ts';
 
@@ -95,14 +95,15 @@ async function settle(
   context: WorkerContext,
   claim: ChunkClaim,
   items: Uint8Array,
-  { subjects, failed, walk, totals }: TurnCover,
+  { subjects, failed, walk, recordings, totals }: TurnCover,
 ): Promise<'settled' | 'lost'> {
   const { run, chunk, fence } = claim;
   const artifacts = new AttemptArtifacts(context, { run, chunkId: chunk.id, fence });
   const what = `subjects ${chunk.firstOrdinal} to ${chunk.firstOrdinal + subjects.count - 1}`;
   const segment = await mintSegment(artifacts, walk, { runId: run.id, what });
-  if (segment.failure !== undefined) {
-    context.log.warn({ run: run.id, chunk: chunk.id, failure: segment.failure }, 'no walk segment');
+  const recorded = await mintSegment(artifacts, recordings, { runId: run.id, what, kind: RECORDINGS_ARTIFACT_KIND });
+  for (const [{ failure }, lost] of [[segment, 'no walk segment'] as const, [recorded, 'no recordings'] as const]) {
+    if (failure !== undefined) context.log.warn({ run: run.id, chunk: chunk.id, failure }, lost);
   }
   const summary: StoredChunk = { totals };
   const remainderId = context.newId();
@@ -113,6 +114,7 @@ async function settle(
     summary,
     failed,
     ...(segment.ref !== undefined && { walkRef: segment.ref }),
+    ...(recorded.ref !== undefined && { recordingRef: recorded.ref }),
     artifacts: artifacts.commits,
     ...(subjects.count < chunk.size && {
       remainder: {

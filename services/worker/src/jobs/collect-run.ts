@@ -29,6 +29,8 @@ import {
 } from '@muster/results';
 import { AttemptArtifacts } from '../attempt-artifacts.ts';
 import { failureBody } from '../failure-answer.ts';
+import { mergeWalks } from '../merge-walks.ts';
+import { rerunNote } from '../rerun.ts';
 import { readInput } from '../run-input.ts';
 import { runTools } from '../run-tools.ts';
 import { STOP_REASONS } from '../stop-reasons.ts';
@@ -38,6 +40,14 @@ import type { WorkerContext } from '../worker-context.ts';
 import { attemptStep, diedTooOften, handBack, type RunAttempt } from './run-attempt.ts';
 
 export const MANIFEST_ARTIFACT_KIND = 'recording/walk-manifest';
+
+/** A segment as the manifest lists it. With a wave, subjects of other waves stand between its own. */
+interface WalkSegment {
+  readonly ref: string;
+  readonly first_ordinal: number;
+  readonly subjects: number;
+  readonly wave?: number;
+}
 
 export async function collectRun(
   context: WorkerContext,
@@ -94,21 +104,23 @@ async function readResults(
   const scope = { tenant: run.tenant, runId: run.id };
   const stored = run.planSummary as StoredPlan | null;
   let totals: FleetTotals = NO_TOTALS;
-  const segments: { ref: string; first_ordinal: number; subjects: number }[] = [];
+  const segments: WalkSegment[] = [];
   for await (const chunk of chunkSummaries(db, scope)) {
     totals = mergeTotals(totals, (chunk.summary as StoredChunk).totals);
     if (chunk.walkRef !== null) {
-      segments.push({ ref: chunk.walkRef, first_ordinal: chunk.firstOrdinal, subjects: chunk.size });
+      const { walkRef: ref, firstOrdinal: first_ordinal, size: subjects, wave } = chunk;
+      segments.push({ ref, first_ordinal, subjects, ...(wave > 0 && { wave }) });
     }
   }
-  const outcomes = await countOutcomes(db, scope);
   const planned = run.subjectsTotal ?? 0;
+  const outcomes = run.dryRun ? noneAssessed(planned) : await countOutcomes(db, scope);
   if (outcomes.total !== planned) {
     return new RunFailure('ledger_mismatch', `${planned} subjects were planned, and ${outcomes.total} have a row`);
   }
   const { notChecked: not_checked, cannotCover: cannot_cover, ...standings } = outcomes;
   const counts: SubjectCounts = { ...standings, not_checked, cannot_cover };
   const open = await notCheckedGroups(db, scope);
+  const rerun = await rerunNote(context, run);
   const manifestRef = await mintManifest(context, artifacts, run, stored, segments);
   return {
     ...(stored !== null && { plan: stored.plan }),
@@ -130,23 +142,39 @@ async function readResults(
         stopped: { what: 'the subjects of this run, which were not counted', why: STOP_REASONS[run.stopReason] },
       }),
     ...(manifestRef !== undefined && { manifestRef }),
+    ...(run.dryRun && {
+      dryRun: { subjects: planned, ...(stored?.targets !== undefined && { targets: stored.targets }) },
+    }),
+    ...(rerun !== undefined && { rerun }),
   };
+}
+
+/** A dry run's subjects have no rows, and none of them was checked. */
+function noneAssessed(total: number) {
+  return { total, ok: 0, problem: 0, declined: 0, notChecked: total, cannotCover: 0 };
 }
 
 async function* readWalk(
   context: WorkerContext,
   run: RunRecord,
   stored: StoredPlan | null,
-  segments: readonly { readonly ref: string }[],
+  segments: readonly WalkSegment[],
 ): AsyncGenerator<readonly WalkRow[]> {
+  async function* read(refs: readonly string[]) {
+    for (const ref of refs) yield* readSegment(context.store, run, ref);
+  }
   try {
-    for (const ref of [stored?.walkRef, ...segments.map((segment) => segment.ref)]) {
-      if (ref !== undefined) yield* readSegment(context.store, run, ref);
-    }
+    if (stored?.walkRef !== undefined) yield* read([stored.walkRef]);
+    const waves = [...Map.groupBy(segments, ({ wave = 0 }) => wave).values()].map((wave) => read(wave.map(refOf)));
+    yield* waves.length > 1 ? mergeWalks(waves) : (waves[0] ?? []);
   } catch (error) {
     // The walk is cut short here and says so by its counters: it never costs the answer.
     context.log.warn({ run: run.id, error: errorIdentity(error) }, 'the walk cannot be read to its end');
   }
+}
+
+function refOf({ ref }: WalkSegment): string {
+  return ref;
 }
 
 async function mintManifest(
@@ -186,5 +214,6 @@ function rowSource(subject: SubjectRecord): RowSource {
 
 function summaryLine({ counts }: FleetResults, run: RunRecord): string {
   const stopped = run.stopReason === null ? '' : `stopped (${run.stopReason}); `;
+  if (run.dryRun) return `${stopped}dry run: ${counts.total} subjects counted, none assessed`;
   return `${stopped}${counts.total} subjects: ${counts.problem} problem, ${counts.declined} declined, ${counts.ok} ok, ${counts.not_checked} not checked, ${counts.cannot_cover} cannot be covered`;
 }

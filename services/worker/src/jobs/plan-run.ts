@@ -3,31 +3,19 @@
  *
  * Invariant: every write is conditional on the run's fence; a planner that lost it stops without a trace that counts.
  */
-import { type FleetRunbook, type PlannedSubject, planFleet } from '@muster/envelope';
+import { type FleetRunbook, planFleet, type RunFailure } from '@muster/envelope';
 import { COMPLETED, type JobMessage, type JobOutcome } from '@muster/queue';
-import {
-  claimRun,
-  finishRun,
-  freezeRun,
-  type PlannedChunk,
-  type RunClaim,
-  stopPlan,
-  writeChunks,
-} from '@muster/results';
+import { claimRun, finishRun, freezeRun, QuotaExceededError, type RunClaim, stopPlan } from '@muster/results';
 import { AttemptArtifacts } from '../attempt-artifacts.ts';
-import { ChunkBuffer } from '../chunk-buffer.ts';
 import { failureBody } from '../failure-answer.ts';
+import { PlanWriter, tooManyForTenant } from '../plan-writer.ts';
+import { chosenKeys } from '../rerun.ts';
 import { readInput } from '../run-input.ts';
 import { runTools } from '../run-tools.ts';
 import type { StoredPlan } from '../stored-summaries.ts';
-import { mintSegment, segmentPart } from '../walk-segment.ts';
+import { mintSegment, walkBytes } from '../walk-segment.ts';
 import type { WorkerContext } from '../worker-context.ts';
 import { attemptStep, diedTooOften, handBack, type RunAttempt, tryLater } from './run-attempt.ts';
-
-/** Thrown through the plan chart when the fence has moved on: somebody else plans this run now. */
-class FenceLostError extends Error {
-  override readonly name = 'FenceLostError';
-}
 
 export async function planRun(
   context: WorkerContext,
@@ -45,42 +33,36 @@ export async function planRun(
 async function planClaimed(
   context: WorkerContext,
   runbook: FleetRunbook,
-  { run, fence }: RunClaim,
+  claim: RunClaim,
   attempt: RunAttempt,
   stopping: AbortSignal,
 ): Promise<JobOutcome> {
   const { db } = context;
+  const { run, fence } = claim;
   const gaveUp = diedTooOften(run);
-  if (gaveUp !== undefined) {
-    await finishRun(db, { ...attempt, ...failed(gaveUp) });
-    return COMPLETED;
-  }
+  if (gaveUp !== undefined) return await failRun(context, attempt, gaveUp);
   const watch = context.stops.watch(run.id, run.stopReason);
   try {
     if (watch.reason() !== undefined) return await endPlan(context, attempt);
     const signal = AbortSignal.any([watch.signal, stopping]);
     const artifacts = new AttemptArtifacts(context, { run, fence });
     const { tools, noting, outage } = runTools(context, run, signal);
-    const buffer = new ChunkBuffer(runbook.limits.chunkSize, context.newId, (chunkId, items) =>
-      context.box.seal(items, chunkId),
-    );
-    let lost = false;
-    const write = async (chunks: readonly PlannedChunk[]) => {
-      if (chunks.length === 0) return;
-      lost ||= !(await noting(writeChunks(db, { ...attempt, chunks })));
-      if (lost) throw new FenceLostError();
-    };
+    const hasTargets = runbook.fleet.target !== undefined;
+    const writer = await PlanWriter.open(context, claim, { chunkSize: runbook.limits.chunkSize, hasTargets, noting });
     const input = await readInput(context, run, runbook);
+    const chosen = await chosenKeys(context, run);
     const outcome = await planFleet(
       runbook,
       { input, now: run.now.toISOString() },
       { toolCallId: run.id, runId: run.id, tools, artifacts, signal },
-      async (page: readonly PlannedSubject[]) => write(buffer.add(page)),
+      (page) => writer.add(page),
+      chosen,
     );
-    if (lost) return { kind: 'discarded', reason: 'another attempt plans this run' };
+    if (writer.lost) return { kind: 'discarded', reason: 'another attempt plans this run' };
     if (watch.reason() !== undefined) return await endPlan(context, attempt);
     if (stopping.aborted) return await handBack(context, attempt);
     if (outage() !== undefined) return await tryLater(context, attempt, outage());
+    if (writer.refusal !== undefined) return await failRun(context, attempt, writer.refusal);
     if (outcome.kind !== 'planned') {
       await finishRun(db, {
         ...attempt,
@@ -90,15 +72,29 @@ async function planClaimed(
       });
       return COMPLETED;
     }
-    await write(buffer.flush());
+    await writer.end();
     const { walk, ...plan } = outcome.plan;
-    const segment = await mintSegment(artifacts, [segmentPart(walk)], { runId: run.id, what: 'plan' });
-    const planSummary: StoredPlan = { plan, ...(segment.ref !== undefined && { walkRef: segment.ref }) };
+    const segment = await mintSegment(artifacts, walkBytes(walk), { runId: run.id, what: 'plan' });
+    const { targets } = writer;
+    const planSummary: StoredPlan = {
+      plan,
+      ...(segment.ref !== undefined && { walkRef: segment.ref }),
+      ...(targets !== undefined && { targets }),
+    };
     const frozen = await freezeRun(db, { ...attempt, total: plan.total, planSummary, artifacts: artifacts.commits });
     return frozen ? COMPLETED : { kind: 'discarded', reason: 'another attempt plans this run' };
+  } catch (error) {
+    // The quota was lowered while the plan went on.
+    if (error instanceof QuotaExceededError) return await failRun(context, attempt, tooManyForTenant(error.limit));
+    throw error;
   } finally {
     watch.release();
   }
+}
+
+async function failRun(context: WorkerContext, attempt: RunAttempt, failure: RunFailure): Promise<JobOutcome> {
+  await finishRun(context.db, { ...attempt, ...failed(failure) });
+  return COMPLETED;
 }
 
 async function endPlan(context: WorkerContext, attempt: RunAttempt): Promise<JobOutcome> {

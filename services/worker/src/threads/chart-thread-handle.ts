@@ -2,15 +2,18 @@
  * One chart thread as the worker holds it: turns are run on it, its heart is watched, its death is told with what was
  * under way.
  */
-import { Worker } from 'node:worker_threads';
+import { MessageChannel, Worker } from 'node:worker_threads';
+import type { CallPacer } from '@muster/envelope';
 import type { Logger } from '@muster/host';
 import type { StopReason } from '@muster/results';
-import type { Turn, TurnCover } from './chart-runner.ts';
-import type { FromThread, ThreadData, ToThread, TurnBatch } from './turn-messages.ts';
+import { servePacer } from '../pacing/pacer-port.ts';
+import type { Turn } from './chart-runner.ts';
+import type { TurnCover } from './turn-cover.ts';
+import type { FromThread, ThreadData, ToThread } from './turn-messages.ts';
 
 export interface ChartThreadOptions {
   readonly heapMb: number;
-  readonly data: Omit<ThreadData, 'beat'>;
+  readonly data: Omit<ThreadData, 'beat' | 'pacing'>;
   readonly log: Logger;
 }
 
@@ -24,8 +27,8 @@ const GRACE_MS = 1000;
 /** How a turn ended on its thread. */
 export type TurnEnd =
   | { readonly kind: 'ended' }
-  /** `begun` are the subjects of the turn that were under way, by their place in it. */
-  | { readonly kind: 'died'; readonly death: Death; readonly begun: readonly number[] };
+  /** `begun` are the subjects of the turn that were under way, by their place in it; `others`: or it was another turn's. */
+  | { readonly kind: 'died'; readonly death: Death; readonly begun: readonly number[]; readonly others: boolean };
 
 interface ActiveTurn {
   readonly onBatch: (cover: TurnCover) => void;
@@ -37,8 +40,8 @@ interface ActiveTurn {
 export class ChartThread {
   /** Turns that were given to it. */
   held = 0;
-  /** Whether those turns wait. */
-  waits = false;
+  /** Whether those turns share it with others. */
+  shared = false;
   readonly ready: Promise<ReadonlyMap<string, string>>;
   readonly #worker: Worker;
   readonly #log: Logger;
@@ -50,12 +53,18 @@ export class ChartThread {
   #seenBeat = 0;
   #seenAt = performance.now();
 
-  constructor(options: ChartThreadOptions) {
+  constructor(options: ChartThreadOptions, pacer: CallPacer) {
     this.#log = options.log;
-    const data: ThreadData = { ...options.data, beat: this.#beat.buffer };
+    const { port1, port2 } = new MessageChannel();
+    servePacer(port1, pacer);
+    const data: ThreadData = { ...options.data, beat: this.#beat.buffer, pacing: port2 };
     this.#worker = new Worker(new URL('./chart-thread.ts', import.meta.url), {
       workerData: data,
-      resourceLimits: { maxOldGenerationSizeMb: options.heapMb },
+      transferList: [port2],
+      resourceLimits: {
+        maxOldGenerationSizeMb: options.heapMb,
+        maxYoungGenerationSizeMb: Number(process.env.YG ?? 48),
+      },
       stdout: true,
       stderr: true,
     });
@@ -80,14 +89,15 @@ export class ChartThread {
     this.#watch.unref();
   }
 
-  hasRoomFor(turn: Turn): boolean {
+  hasRoomFor(turn: { readonly shares: boolean }): boolean {
     if (this.#dead !== undefined) return false;
-    return this.held === 0 || (turn.waits && this.waits && this.held < WAITING_TURNS_A_THREAD);
+    return this.held === 0 || (turn.shares && this.shared && this.held < WAITING_TURNS_A_THREAD);
   }
 
-  run(turn: Turn, onBatch: (cover: TurnCover) => void): Promise<TurnEnd> {
+  /** Runs the subjects of a turn from one place up to and without another. */
+  run(turn: Turn, from: number, to: number, onBatch: (cover: TurnCover) => void): Promise<TurnEnd> {
     const number = ++this.#turns;
-    const crumbs = new Uint8Array(new SharedArrayBuffer(turn.subjects.length));
+    const crumbs = new Uint8Array(new SharedArrayBuffer(to - from));
     return new Promise((resolve) => {
       const stop = () => this.#post({ type: 'stop', turn: number, ...reasonOf(turn) });
       const finish = (end: TurnEnd) => {
@@ -95,30 +105,29 @@ export class ChartThread {
         for (const signal of [turn.stop.signal, turn.stopping]) signal.removeEventListener('abort', stop);
         resolve(end);
       };
-      if (this.#dead !== undefined) return finish({ kind: 'died', death: this.#dead, begun: [] });
+      if (this.#dead !== undefined) return finish({ kind: 'died', death: this.#dead, begun: [], others: true });
       this.#active.set(number, { onBatch, finish, crumbs, subjectTimeoutMs: turn.subjectTimeoutMs });
       for (const signal of [turn.stop.signal, turn.stopping]) signal.addEventListener('abort', stop);
-      const subjects = new TextEncoder().encode(JSON.stringify(turn.subjects));
+      const { names, ...held } = turn.subjects;
       const { definitionDigest, runId, input, now, sliceMs } = turn;
       const known = turn.stop.reason();
       this.#seenAt = performance.now();
-      this.#post(
-        {
-          type: 'turn',
-          request: {
-            turn: number,
-            definitionDigest,
-            runId,
-            input,
-            now,
-            sliceMs,
-            subjects,
-            crumbs: crumbs.buffer,
-            ...(known !== undefined && { stop: known }),
-          },
+      this.#post({
+        type: 'turn',
+        request: {
+          turn: number,
+          definitionDigest,
+          runId,
+          input,
+          now,
+          sliceMs,
+          subjects: { ...held, namesJson: JSON.stringify(names) },
+          from,
+          to,
+          crumbs: crumbs.buffer,
+          ...(known !== undefined && { stop: known }),
         },
-        [subjects.buffer],
-      );
+      });
       if (turn.stop.signal.aborted || turn.stopping.aborted) stop();
     });
   }
@@ -128,15 +137,15 @@ export class ChartThread {
     await this.#worker.terminate();
   }
 
-  #post(message: ToThread, transfer: ArrayBuffer[] = []): void {
-    this.#worker.postMessage(message, transfer);
+  #post(message: ToThread): void {
+    this.#worker.postMessage(message);
   }
 
   #receive(message: Exclude<FromThread, { type: 'ready' }>): void {
     const active = this.#active.get(message.turn);
     if (active === undefined) return;
     if (message.type === 'end') active.finish({ kind: 'ended' });
-    else active.onBatch(JSON.parse(new TextDecoder().decode(message.bytes)) as TurnBatch);
+    else active.onBatch(message.cover);
   }
 
   /** A loop that never yields is seen by a heart that does not beat. */
@@ -157,9 +166,10 @@ export class ChartThread {
     this.#dead = death;
     if (this.#active.size > 0) this.#log.warn({ death }, 'a chart thread ended');
     void this.#worker.terminate();
-    for (const { finish, crumbs } of [...this.#active.values()]) {
+    const active = [...this.#active.values()];
+    for (const { finish, crumbs } of active) {
       const begun = [...crumbs.keys()].filter((index) => crumbs[index] === 1);
-      finish({ kind: 'died', death, begun });
+      finish({ kind: 'died', death, begun, others: active.length > 1 });
     }
   }
 }

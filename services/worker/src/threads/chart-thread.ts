@@ -3,15 +3,18 @@
  * worker's main thread keeps locks, settles and mints.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { type AssessedSubject, totalSubjects } from '@muster/envelope';
+import type { AssessedSubject } from '@muster/envelope';
 import { type LoadedCatalog, loadCatalog } from '@muster/host/catalog';
-import { assessSubjects, resultOf } from './assess-subjects.ts';
-import type { FromThread, ThreadData, ToThread, TurnBatch, TurnRequest, TurnSubject } from './turn-messages.ts';
+import { PortPacer } from '../pacing/pacer-port.ts';
+import { assessSubjects, readSubjects } from './assess-subjects.ts';
+import { plainClone } from './plain-clone.ts';
+import { CoverBuilder } from './turn-cover.ts';
+import type { FromThread, ThreadData, ToThread, TurnRequest } from './turn-messages.ts';
 import { TurnStop } from './turn-stop.ts';
 
 /** Results wait no longer than this before they are handed over, so that a death of the thread costs little. */
 const BATCH_MS = 250;
-const BATCH_SUBJECTS = 250;
+const BATCH_SUBJECTS = 1000;
 const BEAT_MS = 200;
 
 const port = parentPort;
@@ -20,8 +23,12 @@ const data = workerData as ThreadData;
 const beat = new Int32Array(data.beat);
 setInterval(() => Atomics.add(beat, 0, 1), BEAT_MS).unref();
 
+globalThis.structuredClone = plainClone(globalThis.structuredClone);
 const loaded = await loadCatalog(data);
 const stops = new Map<number, TurnStop>();
+/** Builders that no turn holds: their space is used again. */
+const builders: CoverBuilder[] = [];
+const pacer = new PortPacer(data.pacing);
 
 port.on('message', (message: ToThread) => {
   if (message.type === 'stop') return stops.get(message.turn)?.stop(message.reason);
@@ -34,20 +41,21 @@ async function runTurn(catalog: LoadedCatalog, request: TurnRequest): Promise<vo
   stops.set(request.turn, stop);
   const crumbs = new Uint8Array(request.crumbs);
   const batches = new BatchSender(request.turn);
-  const subjects = JSON.parse(new TextDecoder().decode(request.subjects)) as TurnSubject[];
-  await assessSubjects(catalog, { ...request, subjects }, stop, {
+  const { namesJson, ...held } = request.subjects;
+  const subjects = readSubjects({ ...held, names: JSON.parse(namesJson) }, request.from, request.to);
+  await assessSubjects(catalog, { ...request, subjects, pacer }, stop, {
     onBegin: (index) => crumbs.fill(1, index, index + 1),
     onDone: (index) => crumbs.fill(2, index, index + 1),
     onResults: (covered) => batches.add(covered),
   });
-  batches.flush();
+  batches.close();
   stops.delete(request.turn);
   send({ type: 'end', turn: request.turn });
 }
 
 class BatchSender {
   readonly #turn: number;
-  #pending: AssessedSubject[] = [];
+  readonly #cover = builders.pop() ?? new CoverBuilder();
   #sentAt = performance.now();
 
   constructor(turn: number) {
@@ -55,18 +63,22 @@ class BatchSender {
   }
 
   add(subjects: readonly AssessedSubject[]): void {
-    this.#pending.push(...subjects);
-    const due = this.#pending.length >= BATCH_SUBJECTS || performance.now() - this.#sentAt >= BATCH_MS;
+    for (const subject of subjects) this.#cover.add(subject);
+    const due = this.#cover.count >= BATCH_SUBJECTS || performance.now() - this.#sentAt >= BATCH_MS;
     if (due) this.flush();
   }
 
+  close(): void {
+    this.flush();
+    builders.push(this.#cover);
+  }
+
   flush(): void {
-    if (this.#pending.length === 0) return;
-    const batch: TurnBatch = { results: this.#pending.map(resultOf), totals: totalSubjects(this.#pending) };
-    this.#pending = [];
+    if (this.#cover.count === 0) return;
+    const cover = this.#cover.take();
     this.#sentAt = performance.now();
-    const bytes = new TextEncoder().encode(JSON.stringify(batch));
-    send({ type: 'batch', turn: this.#turn, bytes }, [bytes.buffer]);
+    const bulk = [cover.walk, cover.recordings, ...cover.subjects.columns].map((bytes) => bytes.buffer as ArrayBuffer);
+    send({ type: 'batch', turn: this.#turn, cover }, bulk);
   }
 }
 

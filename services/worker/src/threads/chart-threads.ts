@@ -4,7 +4,8 @@
  * Invariants:
  * - a thread that dies or hangs costs the one subject that it was in, by name, and nothing else: what it had handed over
  *   stays, the rest of its turn goes on in a new thread;
- * - where several subjects were under way, each is tried alone on a thread of its own, so that no innocent is blamed;
+ * - where several subjects were under way, in one turn or in several, each is tried alone on a thread of its own, so that
+ *   no innocent is blamed;
  * - a thread of computing charts takes one turn at a time; turns of waiting charts share one.
  */
 import { type CallPacer, memoryPacer } from '@muster/envelope';
@@ -26,7 +27,7 @@ const DEATHS: Readonly<Record<Death, string>> = {
 export class ChartThreads implements ChartRunner {
   readonly #options: ChartThreadsOptions;
   readonly #threads: ChartThread[] = [];
-  readonly #queue: { turn: Turn; start: (thread: ChartThread) => void }[] = [];
+  readonly #queue: { shares: boolean; start: (thread: ChartThread) => void }[] = [];
   #closed = false;
   #pacer: CallPacer | undefined;
   #definitions: ReadonlyMap<string, string> = new Map();
@@ -57,8 +58,8 @@ export class ChartThreads implements ChartRunner {
     let alone = 0;
     while (done < turn.count) {
       const from = done;
-      const thread = await this.#free(turn);
       // After a death the suspects go one at a time, each alone on its thread.
+      const thread = await this.#free({ shares: turn.waits && alone === 0 });
       const to = alone > 0 ? from + 1 : turn.count;
       const end = await thread.run(turn, from, to, keep);
       this.#release(thread);
@@ -71,7 +72,8 @@ export class ChartThreads implements ChartRunner {
       if (turn.stopping.aborted) break;
       const covered = done - from;
       const suspects = end.begun.filter((index) => index >= covered);
-      if (to - from === 1 || (suspects.length === 1 && suspects[0] === covered)) {
+      const only = to - from === 1 || (suspects.length === 1 && suspects[0] === covered);
+      if (only && !end.others) {
         keep(setAside(end.death, DEATHS[end.death]));
         alone = Math.max(0, alone - 1);
       } else {
@@ -103,9 +105,9 @@ export class ChartThreads implements ChartRunner {
     await this.#open();
   }
 
-  #free(turn: Turn): Promise<ChartThread> {
+  #free(turn: { readonly shares: boolean }): Promise<ChartThread> {
     return new Promise((start) => {
-      this.#queue.push({ turn, start });
+      this.#queue.push({ ...turn, start });
       this.#serve();
     });
   }
@@ -118,12 +120,12 @@ export class ChartThreads implements ChartRunner {
   #serve(): void {
     for (const entry of [...this.#queue]) {
       const thread = this.#threads
-        .filter((candidate) => candidate.hasRoomFor(entry.turn))
+        .filter((candidate) => candidate.hasRoomFor(entry))
         .toSorted((a, b) => a.held - b.held)[0];
       if (thread === undefined) continue;
       this.#queue.splice(this.#queue.indexOf(entry), 1);
       thread.held++;
-      thread.waits = entry.turn.waits;
+      thread.shared = entry.shares;
       entry.start(thread);
     }
   }

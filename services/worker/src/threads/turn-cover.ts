@@ -19,6 +19,8 @@ export interface TurnCover {
   readonly failed: number;
   /** Their walks one behind the other, as NDJSON. */
   readonly walk: Uint8Array;
+  /** Their recordings, as far as the runbook asks for them, in the same way. */
+  readonly recordings: Uint8Array;
   readonly totals: FleetTotals;
 }
 
@@ -35,6 +37,7 @@ const NO_FAILURES = new Set<string | undefined>([
 export class CoverBuilder {
   readonly #packer = new SubjectPacker();
   readonly #walks = new SegmentWriter();
+  readonly #recordings = new SegmentWriter();
   #pending: Pick<AssessedSubject, 'ordinal' | 'summary'>[] = [];
   #failed = 0;
 
@@ -44,7 +47,8 @@ export class CoverBuilder {
 
   add(subject: AssessedSubject): void {
     const { outcome, verdict, standing, reasonCode, reason, columns, evidence, ordinal, summary } = subject;
-    const walk = this.#walks.add(subject.walk);
+    const walk = this.#walks.addWalk(subject.walk);
+    const recording = this.#record(subject.recording);
     this.#packer.add({
       outcome,
       ...(verdict !== undefined && { verdict, standing }),
@@ -53,6 +57,7 @@ export class CoverBuilder {
       columns,
       evidence,
       walk,
+      recording,
     } as SubjectSettlement);
     this.#pending.push({ ordinal, summary });
     if (outcome === 'not_checked' && !NO_FAILURES.has(reasonCode)) this.#failed++;
@@ -64,11 +69,17 @@ export class CoverBuilder {
       subjects: this.#packer.take(),
       failed: this.#failed,
       walk: this.#walks.take(),
+      recordings: this.#recordings.take(),
       totals: totalSubjects(this.#pending),
     };
     this.#pending = [];
     this.#failed = 0;
     return cover;
+  }
+
+  #record(recording: AssessedSubject['recording']): SubjectSettlement['recording'] {
+    if (recording === undefined || 'note' in recording) return recording;
+    return this.#recordings.add(`${recording.json}\n`);
   }
 }
 
@@ -79,6 +90,7 @@ export function joinCovers(covers: readonly TurnCover[]): TurnCover {
     subjects: joinPacked(covers.map((cover) => cover.subjects)),
     failed: covers.reduce((sum, cover) => sum + cover.failed, 0),
     walk: Buffer.concat(covers.map((cover) => cover.walk)),
+    recordings: Buffer.concat(covers.map((cover) => cover.recordings)),
     totals: covers.reduce((totals, cover) => mergeTotals(totals, cover.totals), NO_TOTALS),
   };
 }
@@ -86,5 +98,5 @@ export function joinCovers(covers: readonly TurnCover[]): TurnCover {
 /** The cover of one subject that was set aside: assessing it ended what it ran in. */
 export function setAside(reasonCode: string, reason: string): TurnCover {
   const subjects = packSubjects([{ outcome: 'not_checked', reasonCode, reason, columns: {} }]);
-  return { subjects, failed: 1, walk: new Uint8Array(), totals: NO_TOTALS };
+  return { subjects, failed: 1, walk: new Uint8Array(), recordings: new Uint8Array(), totals: NO_TOTALS };
 }
