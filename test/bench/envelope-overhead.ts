@@ -3,7 +3,7 @@
  * footprintjs alone and by our assessor, in turns within one process, best of several rounds each.
  */
 import { createAssessor } from '@muster/envelope';
-import { FlowChartExecutor } from 'footprintjs';
+import { type FlowChart, FlowChartExecutor } from 'footprintjs';
 import { type BenchSubject, benchChart, benchRunbook, benchSubjects } from './charts.ts';
 
 const ROUNDS = 7;
@@ -34,25 +34,41 @@ export async function measureEnvelopeOverhead(count = 3000): Promise<EnvelopeOve
   };
 }
 
+/** What the bare way knows of a subject. */
+export interface BareSubject {
+  readonly state: Readonly<Record<string, unknown>>;
+  readonly verdict: string;
+  readonly evidence: readonly unknown[];
+  readonly narrative: number;
+}
+
 /** The bare way: what a person would write with footprintjs to get rows and evidence. */
+export async function runBareSubject(chart: FlowChart, subject: BenchSubject, count: number): Promise<BareSubject> {
+  const executor = new FlowChartExecutor(chart);
+  const evidence: unknown[] = [];
+  let verdict = '';
+  executor.enableNarrative({
+    includeValues: false,
+    renderer: {
+      renderDecision(context) {
+        evidence.push(context.evidence);
+        verdict = context.chosen;
+        return `chose ${context.chosen}`;
+      },
+    },
+  });
+  await executor.run({ input: { subject, input: { count }, now: NOW } });
+  const state = executor.getSnapshot({ redact: true }).sharedState as Record<string, unknown>;
+  return { state, verdict, evidence, narrative: executor.getNarrativeEntries().length };
+}
+
+/** Runs subjects the bare way, one after the other. */
 export async function runBare(subjects: readonly BenchSubject[]): Promise<number> {
   const chart = benchChart();
   let kept = 0;
   for (const subject of subjects) {
-    const executor = new FlowChartExecutor(chart);
-    const evidence: unknown[] = [];
-    executor.enableNarrative({
-      includeValues: false,
-      renderer: {
-        renderDecision(context) {
-          evidence.push(context.evidence);
-          return `chose ${context.chosen}`;
-        },
-      },
-    });
-    await executor.run({ input: { subject, input: { count: subjects.length }, now: NOW } });
-    const state = executor.getSnapshot({ redact: true }).sharedState as Record<string, unknown>;
-    kept += executor.getNarrativeEntries().length + evidence.length + (state.done ? 1 : 0);
+    const { state, evidence, narrative } = await runBareSubject(chart, subject, subjects.length);
+    kept += narrative + evidence.length + (state.done ? 1 : 0);
   }
   return kept;
 }

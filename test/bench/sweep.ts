@@ -1,152 +1,136 @@
 /**
- * A whole sweep through real processes: PostgreSQL, a queue backend and workers, subjects a second from acceptance to the
- * answer, over the bare rate of one core that is measured in the same run.
+ * One sweep through real processes, from the request that starts it to its answer in the database: how long it took, what
+ * each process used, what it left behind.
  */
-import { createHash, randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { startEmbeddedPostgres } from '@muster/embedded';
-import { canonicalJson } from '@muster/envelope';
-import { loadCatalog } from '@muster/host';
-import {
-  acceptRun,
-  createApiKey,
-  type Database,
-  getRun,
-  isFinal,
-  migrate,
-  openDatabase,
-  runProgress,
-} from '@muster/results';
-import { benchSubjects } from './charts.ts';
-import { runBare } from './envelope-overhead.ts';
-import { startProcess } from './processes.ts';
-
-const RUNBOOKS = fileURLToPath(new URL('./runbooks.ts', import.meta.url));
-const WORKER = fileURLToPath(import.meta.resolve('@muster/worker/main'));
-const TENANT = 'bench';
-const POLL_MS = 50;
+import type { Database } from '@muster/results';
+import type { Stage, Workers } from './stage.ts';
+import { type ProcessUsage, startMeter } from './usage.ts';
 
 export interface SweepFigures {
-  readonly backend: 'postgres' | 'redis';
   readonly subjects: number;
-  readonly workers: number;
-  readonly chart_threads: number;
+  /** From the request to the answer, seen from outside. */
   readonly seconds: number;
   readonly subjects_per_second: number;
-  /** Over the bare rate of one core in the same run. */
-  readonly ratio_to_bare: number;
-  readonly worker_rss_mb: number;
+  readonly microseconds_per_subject: number;
   readonly acknowledged_ms: number;
-  readonly wal_mb: number;
+  readonly phases_ms: { readonly plan: number; readonly assess: number; readonly collect: number };
+  readonly processes: Readonly<Record<string, ProcessUsage>>;
+  readonly wal_bytes_per_subject: number;
+  /** What the store's files hold, and what they take on the disk. */
+  readonly artifact_bytes_per_1000: number;
+  readonly artifact_disk_bytes_per_1000: number;
+  /** Subject rows, chunks and artifact rows with their indexes. */
+  readonly database_bytes_per_1000: number;
 }
 
-export interface SweepOptions {
+export interface SweepRequest {
+  readonly runbook: string;
   readonly subjects: number;
-  readonly workers: number;
-  readonly threads: number;
-  readonly redisUrl?: string;
-  readonly barePerSecond: number;
+  readonly signal: AbortSignal;
 }
 
-/** The bare rate of one core: the chart with narrative, evidence and redacted snapshot, nothing stored. */
-export async function measureBareRate(): Promise<number> {
-  const subjects = benchSubjects(4000);
-  await runBare(subjects);
-  let best = Number.POSITIVE_INFINITY;
-  for (let round = 0; round < 3; round++) {
-    const startedAt = performance.now();
-    await runBare(subjects);
-    best = Math.min(best, performance.now() - startedAt);
-  }
-  return (1000 * subjects.length) / best;
+/** A sweep that did not end as it should, or did not settle every subject. */
+export class SweepError extends Error {
+  override readonly name = 'SweepError';
 }
 
-/** Measures one sweep. */
-export async function measureSweep(options: SweepOptions): Promise<SweepFigures> {
-  const folder = await mkdtemp(join(tmpdir(), 'muster-bench-'));
-  const postgres = await startEmbeddedPostgres({ directory: join(folder, 'postgres') });
-  const db = openDatabase({ url: postgres.url });
-  const env = {
-    ...process.env,
-    DATABASE_URL: postgres.url,
-    ...(options.redisUrl !== undefined && { REDIS_URL: options.redisUrl }),
-    MUSTER_QUEUE_PREFIX: `bench_${randomBytes(4).toString('hex')}`,
-    MUSTER_DATA_DIR: folder,
-    MUSTER_SECRET_KEY: randomBytes(32).toString('base64'),
-    MUSTER_RUNBOOKS: RUNBOOKS,
-    MUSTER_CHART_THREADS: String(options.threads),
-    MUSTER_WORKER_CONCURRENCY: String(options.threads + 2),
-    MUSTER_LOG_LEVEL: process.env.BENCH_LOG ?? 'warn',
-  };
-  const workers: Awaited<ReturnType<typeof startProcess>>[] = [];
+/** Between two looks, in ms: short sweeps are looked at often, so that the look costs them little. */
+const LEAST_LOOK_MS = 5;
+const MOST_LOOK_MS = 50;
+const SUBJECTS_PER_LOOK_MS = 400;
+
+/**
+ * Sweeps once.
+ *
+ * @throws SweepError when it ended otherwise than completed, and the signal's reason when that comes first
+ */
+export async function measureSweep(stage: Stage, workers: Workers, request: SweepRequest): Promise<SweepFigures> {
+  const { subjects, signal } = request;
+  const before = await measureStores(stage);
+  const meter = await startMeter([...workers.metered, ...stage.services]);
+  let processes: Record<string, ProcessUsage>;
+  let seconds: number;
+  let run: { runId: string; acknowledgedMs: number };
   try {
-    await migrate(db);
-    for (let index = 0; index < options.workers; index++) workers.push(await startProcess(WORKER, env));
-    const walBefore = await walBytes(db);
     const startedAt = performance.now();
-    const runId = await accept(db, options.subjects);
-    const acknowledged = performance.now() - startedAt;
-    let rss = 0;
-    for (;;) {
-      const run = await getRun(db, { tenant: TENANT, runId });
-      for (const worker of workers) rss = Math.max(rss, await rssOf(worker.pid));
-      if (run !== undefined && isFinal(run.status)) {
-        if (run.status !== 'completed') throw new Error(`the sweep ended ${run.status}: ${run.statusSummary}`);
-        break;
-      }
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    }
-    const seconds = (performance.now() - startedAt) / 1000;
-    const progress = await runProgress(db, { tenant: TENANT, runId });
-    if (progress?.settled !== options.subjects) throw new Error(`settled ${progress?.settled} of ${options.subjects}`);
-    const rate = options.subjects / seconds;
-    return {
-      backend: options.redisUrl === undefined ? 'postgres' : 'redis',
-      subjects: options.subjects,
-      workers: options.workers,
-      chart_threads: options.threads,
-      seconds: Number(seconds.toFixed(2)),
-      subjects_per_second: Math.round(rate),
-      ratio_to_bare: Number((rate / options.barePerSecond).toFixed(3)),
-      worker_rss_mb: Math.round(rss),
-      acknowledged_ms: Math.round(acknowledged),
-      wal_mb: Math.round(((await walBytes(db)) - walBefore) / 1e6),
-    };
+    run = await stage.startRun(request.runbook, subjects);
+    await untilAnswered(stage.db, run.runId, subjects, signal);
+    seconds = (performance.now() - startedAt) / 1000;
   } finally {
-    await Promise.all(workers.map((worker) => worker.stop()));
-    await db.close();
-    await postgres.stop();
-    await rm(folder, { recursive: true, force: true });
+    processes = await meter.stop();
+  }
+  const after = await measureStores(stage);
+  const per1000 = (key: keyof StoreSizes) => Math.round(((after[key] - before[key]) * 1000) / subjects);
+  return {
+    subjects,
+    seconds: Number(seconds.toFixed(3)),
+    subjects_per_second: Math.round(subjects / seconds),
+    microseconds_per_subject: Number(((seconds * 1e6) / subjects).toFixed(1)),
+    acknowledged_ms: Number(run.acknowledgedMs.toFixed(1)),
+    phases_ms: await readPhases(stage.db, run.runId, subjects),
+    processes,
+    wal_bytes_per_subject: Math.round((after.wal - before.wal) / subjects),
+    artifact_bytes_per_1000: per1000('artifacts'),
+    artifact_disk_bytes_per_1000: per1000('artifactsOnDisk'),
+    database_bytes_per_1000: per1000('database'),
+  };
+}
+
+async function untilAnswered(db: Database, runId: string, subjects: number, signal: AbortSignal): Promise<void> {
+  const lookMs = Math.min(MOST_LOOK_MS, Math.max(LEAST_LOOK_MS, subjects / SUBJECTS_PER_LOOK_MS));
+  for (;;) {
+    signal.throwIfAborted();
+    const { rows } = await db.query<{ status: string; phase: string; summary: string | null }>(
+      'select status, phase, status_summary as summary from muster.runs where id = $1',
+      [runId],
+    );
+    const run = rows[0];
+    if (run?.phase === 'done') {
+      if (run.status === 'completed') return;
+      throw new SweepError(`the sweep ended ${run.status}: ${run.summary}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, lookMs));
   }
 }
 
-async function accept(db: Database, count: number): Promise<string> {
-  const { byName } = await loadCatalog({ runbooksModule: RUNBOOKS, buildId: undefined });
-  const definition = byName.get('bench_posture');
-  if (definition === undefined) throw new Error('the bench runbook is not in its own module');
-  const { id: keyId } = await createApiKey(db, { tenant: TENANT, name: 'bench', role: 'runner' });
-  const canonical = canonicalJson({ count });
-  const outcome = await acceptRun(db, {
-    tenant: TENANT,
-    session: { keyId, name: 'default' },
-    definition: { digest: definition.digest, name: 'bench_posture', version: '1.0.0', declaration: {} },
-    input: { digest: createHash('sha256').update(canonical).digest('hex'), canonical },
-    form: 'fleet',
-    now: new Date(),
-  });
-  if (outcome.outcome !== 'accepted') throw new Error(`the run was not accepted: ${outcome.outcome}`);
-  return outcome.run.id;
+async function readPhases(db: Database, runId: string, subjects: number): Promise<SweepFigures['phases_ms']> {
+  const { rows } = await db.query<Record<'created' | 'frozen' | 'settled' | 'finished', Date> & { size: number }>(
+    `select runs.created_at as created, runs.frozen_at as frozen, runs.finished_at as finished,
+        max(chunks.settled_at) as settled, sum(chunks.size)::int as size
+      from muster.runs join muster.chunks on chunks.run_id = runs.id where runs.id = $1 group by runs.id`,
+    [runId],
+  );
+  const run = rows[0];
+  if (run?.size !== subjects) throw new SweepError(`${run?.size ?? 0} of ${subjects} subjects were settled`);
+  return {
+    plan: run.frozen.getTime() - run.created.getTime(),
+    assess: run.settled.getTime() - run.frozen.getTime(),
+    collect: run.finished.getTime() - run.settled.getTime(),
+  };
 }
 
-async function walBytes(db: Database): Promise<number> {
-  const { rows } = await db.query<{ bytes: number }>("select pg_current_wal_lsn() - '0/0'::pg_lsn as bytes");
-  return Number(rows[0]?.bytes);
+interface StoreSizes {
+  readonly wal: number;
+  readonly database: number;
+  readonly artifacts: number;
+  readonly artifactsOnDisk: number;
 }
 
-async function rssOf(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
+async function measureStores({ db, artifactsFolder }: Stage): Promise<StoreSizes> {
+  const { rows } = await db.query<{ wal: string; database: string }>(
+    `select pg_current_wal_lsn() - '0/0'::pg_lsn as wal,
+        (select sum(pg_total_relation_size(relid)) from pg_partition_tree('muster.subjects'))
+          + pg_total_relation_size('muster.chunks') + pg_total_relation_size('muster.artifacts') as database`,
+  );
+  const entries = await readdir(artifactsFolder, { recursive: true, withFileTypes: true });
+  let artifacts = 0;
+  let artifactsOnDisk = 0;
+  for (const file of entries.filter((entry) => entry.isFile())) {
+    const { size, blocks } = await stat(join(file.parentPath, file.name));
+    artifacts += size;
+    artifactsOnDisk += blocks * 512;
+  }
+  return { wal: Number(rows[0]?.wal), database: Number(rows[0]?.database), artifacts, artifactsOnDisk };
 }

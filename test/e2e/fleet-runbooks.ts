@@ -15,6 +15,7 @@ import {
   defineRunbook,
   defineTool,
   type RunArgs,
+  type RunbookDeclaration,
   type ToolDispatch,
 } from '@muster/envelope';
 import { type DecideRule, decide, flowChart } from 'footprintjs';
@@ -108,6 +109,13 @@ const everyOutcome = defineRunbook<Machine>({
       ).build(),
   },
 });
+
+/** The same with a canary, and hardly a budget for errors. */
+const cautiousCheck = defineRunbook({
+  ...everyOutcome,
+  name: 'cautious_check',
+  limits: { ...everyOutcome.limits, canary: '10%', errorBudget: '1%' },
+} as RunbookDeclaration);
 
 /** The bounded form over the same machines. */
 const machineList = defineRunbook({
@@ -210,4 +218,4 @@ export const tools = [
   }),
 ];
 
-export const runbooks = [everyOutcome, machineList];
+export const runbooks = [everyOutcome, machineList, cautiousCheck];

@@ -30,6 +30,8 @@ export interface Cluster {
   readonly env: Env;
   /** The admin's key. */
   readonly key: string;
+  /** Where its API answers. */
+  readonly address: string;
   /** All that was ever started, the dead included: for their logs. */
   readonly processes: readonly SpawnedService[];
   startWorker(env?: Env): Promise<SpawnedService>;
@@ -101,6 +103,7 @@ export async function startCluster(queue: TestQueueBackend, over: Env = {}): Pro
     folder,
     env,
     key,
+    address,
     processes,
     async startWorker(more) {
       const worker = start(WORKER_MAIN, more);
