@@ -25,6 +25,7 @@ const WORKER_MAIN = fileURLToPath(import.meta.resolve('@muster/worker/main'));
 const RUNBOOKS = fileURLToPath(new URL('./chaos-runbooks.ts', import.meta.url));
 const PRELOAD = new URL('./fault.ts', import.meta.url).href;
 const PREFIX = 'muster';
+const HELD_MS = 60_000;
 /** Shorter than they are shipped, so that a test is over in seconds. `reclaim` is measured with the shipped ones, too. */
 const TIMINGS = { MUSTER_LOCK_MS: '2000', MUSTER_STALL_CHECK_MS: '500' };
 
@@ -161,7 +162,9 @@ export async function startChaosCluster(
     startDoor: (over = {}) => openDoor(over),
     startRun: async (runbook, input, through = door) =>
       (await through.ask('POST', '/v1/runs', { runbook, input, now: '2026-05-05T05:05:05Z' })).run_id,
-    held: async (at) => void (await waitFor(() => existsSync(join(place, at)), Boolean, { what: `${at} held` })),
+    held: async (at) => {
+      await waitFor(() => existsSync(join(place, at)), Boolean, { what: `${at} held`, timeoutMs: HELD_MS });
+    },
     letGo: (at) => writeFileSync(join(place, `${at}.go`), ''),
     jobsLeft: () => countJobs(queue),
     async endProcesses() {

@@ -38,7 +38,7 @@ function readArguments(args: string[]): string[] {
     const config = fileURLToPath(new URL('./vitest.config.ts', import.meta.url));
     return ['run', '--config', config, ...(values.fault === undefined ? [] : ['-t', literal(values.fault)])];
   } catch (error) {
-    console.error(`test:chaos: ${(error as Error).message.split('\n')[0]} It takes ${USAGE}.`);
+    console.error(`test:chaos: ${(error as Error).message.split('\n')[0]}; it takes ${USAGE}`);
     process.exit(2);
   }
 }

@@ -1,5 +1,5 @@
 /** Faults of all sorts, one after another and on top of each other, in an order that the seed makes. */
-import { waitFor } from '@muster/testkit';
+import { type SpawnedService, waitFor } from '@muster/testkit';
 import { expect } from 'vitest';
 import type { Chance } from './chance.ts';
 import type { ChaosCluster } from './chaos-cluster.ts';
@@ -10,6 +10,7 @@ import { away, deaf } from './stores/breakable-store.ts';
 const MACHINES = 300;
 const RUNS = 4;
 const STEPS = 8;
+const START_ATTEMPTS = 20;
 const MOODS = [
   { kind: 'refusing', status: 503, percent: 50 },
   { kind: 'breaking', percent: 30 },
@@ -22,14 +23,14 @@ type Fault = (cluster: ChaosCluster, chance: Chance) => Promise<void>;
 const FAULTS: Readonly<Record<string, Fault>> = {
   async 'kill a worker'(cluster, chance) {
     await chance.pick(cluster.workers).kill('SIGKILL');
-    await cluster.startWorker();
+    await startAnother(cluster);
   },
   async 'tell a worker to stop'(cluster, chance) {
     await chance.pick(cluster.workers).kill('SIGTERM');
-    await cluster.startWorker();
+    await startAnother(cluster);
   },
   async 'stop a worker where it is'(cluster, chance) {
-    const { pid } = await cluster.startWorker();
+    const { pid } = await startAnother(cluster);
     process.kill(pid, 'SIGSTOP');
     await deaf(cluster.queueStore, chance.int(0, 1000));
     process.kill(pid, 'SIGCONT');
@@ -85,6 +86,17 @@ describeFaults(
   },
   { s3: true },
 );
+
+/** A worker refuses to start while a store is ill, and whoever supervises it tries again. */
+async function startAnother(cluster: ChaosCluster): Promise<SpawnedService> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await cluster.startWorker();
+    } catch (error) {
+      if (attempt === START_ATTEMPTS || !String(error).includes('ended (code 1')) throw error;
+    }
+  }
+}
 
 async function settledInAll({ db }: ChaosCluster, runs: readonly string[]): Promise<number> {
   let sum = 0;

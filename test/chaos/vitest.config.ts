@@ -13,7 +13,7 @@ export default defineConfig({
     environment: 'node',
     pool: 'forks',
     fileParallelism: false,
-    testTimeout: long ? 600_000 : 180_000,
+    testTimeout: long ? 600_000 : 300_000,
     hookTimeout: 120_000,
     passWithNoTests: false,
     globalSetup: ['test/chaos/measurements-setup.ts'],

@@ -48,7 +48,6 @@ export interface Cluster {
 export async function startCluster(queue: TestQueueBackend, over: Env = {}): Promise<Cluster> {
   const database = await testDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'muster-e2e-'));
-  const keyFile = join(folder, 'admin.key');
   const signals = join(folder, 'signals');
   await mkdir(signals);
   const env: Env = {
@@ -57,7 +56,7 @@ export async function startCluster(queue: TestQueueBackend, over: Env = {}): Pro
     S3_BUCKET: undefined,
     MUSTER_QUEUE_PREFIX: `t${randomBytes(6).toString('hex')}`,
     MUSTER_DATA_DIR: folder,
-    MUSTER_BOOTSTRAP_KEY_FILE: keyFile,
+    MUSTER_BOOTSTRAP_KEY_FILE: join(folder, 'admin.key'),
     MUSTER_SECRET_KEY: randomBytes(32).toString('base64'),
     MUSTER_RUNBOOKS: RUNBOOKS,
     MUSTER_PORT: '0',
@@ -77,7 +76,7 @@ export async function startCluster(queue: TestQueueBackend, over: Env = {}): Pro
   const isReady = (message: unknown) => (message as { type?: string }).type === 'ready';
   const api = start(API_MAIN);
   const { address } = (await api.ready(isReady)) as { address: string };
-  const key = (await readFile(keyFile, 'utf8')).trim();
+  const key = (await readFile(env.MUSTER_BOOTSTRAP_KEY_FILE as string, 'utf8')).trim();
   const db = openDatabase({ url: database.url, maxConnections: 4 });
   afterAll(async () => {
     await Promise.all(processes.map((service) => service.kill('SIGKILL')));

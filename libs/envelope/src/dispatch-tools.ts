@@ -23,6 +23,8 @@ export interface OuterCall {
   readonly toolCallId: string;
   readonly runId?: string;
   readonly signal?: AbortSignal;
+  /** Once this is aborted the outer call is over: a stage that goes on all the same begins no tool any more. */
+  readonly endSignal?: AbortSignal;
   /** Resolves declared needs; without it every tool that needs a credential is refused. */
   readonly resolveCredential?: ResolveCredential;
   /** Holds the limits of tools; without it they hold within this process. */
@@ -58,6 +60,7 @@ export function dispatchTools(tools: readonly Tool[], outer: OuterCall): ToolDis
       const tool = byName.get(name);
       if (tool === undefined) throw new ToolRefusedError(name, 'tool_unknown', 'is not registered');
       refuseAsking(tool);
+      if (outer.endSignal?.aborted) throw new ToolRefusedError(name, 'run_over', 'was called after its run had ended');
       const toolCallId = `${outer.toolCallId}#inner-${++calls}`;
       const signal = options.signal ?? outer.signal;
       const { target } = options;

@@ -59,11 +59,22 @@ const OWN_COLUMNS = ['subject', 'verdict', 'standing', 'reason'];
  * Makes assessors over one chart. Each slot has a chart and a dispatch of its own and serves one subject at a time, so
  * that a call through its tools is known to be that subject's.
  */
-export function createAssessor(runbook: FleetRunbook, args: RunArgs, call: Omit<RunCall, 'signal' | 'artifacts'>) {
+export function createAssessor(
+  runbook: FleetRunbook,
+  args: RunArgs,
+  call: Omit<RunCall, 'signal' | 'stopSignal' | 'artifacts'>,
+) {
   const free: Slot[] = [];
   return {
-    /** Assesses one subject. Never throws for what the subject's chart does; an abort of `signal` gives `aborted`. */
-    async assess(planned: PlannedSubject, signal?: AbortSignal): Promise<AssessedSubject | 'aborted'> {
+    /**
+     * Assesses one subject. Never throws for what the subject's chart does. An abort of `signal` gives `aborted` at once;
+     * one of `stopSignal` when the chart ends without a verdict because of it.
+     */
+    async assess(
+      planned: PlannedSubject,
+      signal?: AbortSignal,
+      stopSignal?: AbortSignal,
+    ): Promise<AssessedSubject | 'aborted'> {
       const slot = free.pop() ?? openSlot(runbook, call);
       slot.records.length = 0;
       slot.target = planned.target;
@@ -71,6 +82,7 @@ export function createAssessor(runbook: FleetRunbook, args: RunArgs, call: Omit<
         // Deep-frozen by the substrate: `subject` is the plan's own copy.
         input: { ...args, subject: planned.subject },
         signal,
+        stopSignal,
         timeoutMs: runbook.limits.subjectTimeoutMs,
         clock: slot.clock,
         redact: runbook.redact,
@@ -80,7 +92,7 @@ export function createAssessor(runbook: FleetRunbook, args: RunArgs, call: Omit<
       });
       // A chart that is still running somewhere may call its tools late: its slot is not used again.
       if (run.outcome !== 'failed') free.push(slot);
-      if (run.outcome === 'failed' && signal?.aborted) return 'aborted';
+      if (run.outcome === 'failed' && (signal?.aborted || stopSignal?.aborted)) return 'aborted';
       const summary = summariseChart(run, slot.records, runbook.verdicts.decider);
       const { key, ordinal, identity, target } = planned;
       const place = {

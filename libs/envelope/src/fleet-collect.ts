@@ -6,10 +6,11 @@
  */
 import type { Answer } from './answer.ts';
 import { RunFailure } from './answer.ts';
+import { type AnswerDeclaration, answerDeclaration } from './answer-declaration.ts';
 import { ChartClock } from './chart-clock.ts';
 import { type ChartSummary, summariseChart } from './chart-summary.ts';
 import type { CoverageEntry, Ledger } from './coverage.ts';
-import { mergeLedgers } from './coverage.ts';
+import { EMPTY_LEDGER, mergeLedgers } from './coverage.ts';
 import type { FleetRunbook } from './define-runbook.ts';
 import { composeEnvelope, type DryRunNote, type RerunNote } from './envelope.ts';
 import type { FleetPlan, NamedCount } from './fleet-plan.ts';
@@ -21,7 +22,7 @@ import { recordingDispatch } from './tool-dispatch.ts';
 import { mergeHeard, verdictMeanings } from './verdict-meanings.ts';
 import type { VerdictRow } from './verdict-rows.ts';
 import { DEFAULT_MAX_ROWS } from './verdict-rows.ts';
-import { addWalkCounts, DEFAULT_WALK_CAP, isControlFlow, NO_WALK, projectRows, type WalkRow } from './walk.ts';
+import { addWalkCounts, isControlFlow, NO_WALK, projectRows, type WalkRow } from './walk.ts';
 import { mintWalk } from './walk-artifact.ts';
 
 /** A settled subject as a row is made of it. */
@@ -99,47 +100,82 @@ export async function collectFleet(
   call: RunCall,
   results: FleetResults,
 ): Promise<Answer> {
-  const { counts, plan, totals } = results;
-  const sum = counts.ok + counts.problem + counts.declined + counts.not_checked + counts.cannot_cover;
-  if (sum !== counts.total) {
-    const message = `the subjects of this run add up to ${sum}, but ${counts.total} were planned`;
-    return { kind: 'failure', error: new RunFailure('ledger_mismatch', message) };
-  }
+  const mismatch = findMismatch(results);
+  if (mismatch !== undefined) return mismatch;
   // A report over counters that nobody assessed would read like one that was.
   const collected: Collected =
-    results.dryRun === undefined ? await runCollectChart(runbook, args, call, counts) : { kind: 'summary', walk: [] };
+    results.dryRun === undefined
+      ? await runCollectChart(runbook, args, call, results.counts)
+      : { kind: 'summary', walk: [] };
   if (collected.kind !== 'summary') return collected;
+  return await composeAnswer(answerDeclaration(runbook), call, results, collected);
+}
+
+/**
+ * Composes the answer of a fleet run of what its runbook declared, without any chart: nobody has them any more, or they
+ * were not given the time. Where the runbook sums its fleet up itself, the ledger says that this was left out, and `why`.
+ */
+export async function collectDeclared(
+  declared: AnswerDeclaration,
+  call: RunCall,
+  results: FleetResults,
+  why: string,
+): Promise<Answer> {
+  const mismatch = findMismatch(results);
+  if (mismatch !== undefined) return mismatch;
+  const left =
+    declared.sumsUp && results.dryRun === undefined
+      ? [{ what: `the collect chart of '${declared.name}', which sums the run up`, why }]
+      : [];
+  return await composeAnswer(declared, call, results, { walk: [] }, { ...EMPTY_LEDGER, notChecked: left });
+}
+
+function findMismatch({ counts }: FleetResults): Answer | undefined {
+  const sum = counts.ok + counts.problem + counts.declined + counts.not_checked + counts.cannot_cover;
+  if (sum === counts.total) return undefined;
+  const message = `the subjects of this run add up to ${sum}, but ${counts.total} were planned`;
+  return { kind: 'failure', error: new RunFailure('ledger_mismatch', message) };
+}
+
+async function composeAnswer(
+  declared: AnswerDeclaration,
+  call: RunCall,
+  results: FleetResults,
+  collected: Pick<Summarised, 'summary' | 'walk'>,
+  left: Ledger = EMPTY_LEDGER,
+): Promise<Answer> {
+  const { counts, plan, totals } = results;
   const own = collected.summary;
   const planned = plan?.summary;
   const walkCounts = addWalkCounts(addWalkCounts(planned?.walk ?? NO_WALK, totals.walk), own?.walk ?? NO_WALK);
-  const cap = runbook.walk?.cap ?? DEFAULT_WALK_CAP;
+  const cap = declared.walkCap;
   const rows = await takeRows(results.walk(), collected.walk, cap, walkCounts.rows <= cap);
   const walk = projectRows(rows, walkCounts, cap);
-  const facts = { toolName: runbook.name, toolCallId: call.toolCallId, runId: call.runId };
+  const facts = { toolName: declared.name, toolCallId: call.toolCallId, runId: call.runId };
   const manifest = results.manifestRef === undefined ? {} : { manifest_ref: results.manifestRef };
   const descriptor = { ...(await mintWalk(call.artifacts, walk, facts)), ...plan?.recording, ...manifest };
   const heard = [planned?.heard, totals.heard, own?.heard].filter((labels) => labels !== undefined).reduce(mergeHeard);
   const stamp = planned?.stamp ?? totals.stamp?.value ?? own?.stamp;
   const body = composeEnvelope({
-    toolName: runbook.name,
+    toolName: declared.name,
     toolCallId: call.toolCallId,
     // Three charts made this answer: it is the runbook that ran.
-    chartName: runbook.name,
-    resultKind: runbook.resultKind,
-    rules: runbook.rules,
-    presentation: runbook.presentation,
+    chartName: declared.name,
+    resultKind: declared.resultKind,
+    rules: declared.rules,
+    presentation: declared.presentation,
     steps: walk.stepsExecuted,
     innerLedger: ledgerOf([bounded(planned?.innerLedger), totalsLedger(totals), bounded(own?.innerLedger)]),
     ownLedger: ledgerOf([bounded(planned?.ownLedger), bounded(own?.ownLedger)]),
-    runLedger: runLedger(results),
+    runLedger: ledgerOf([left, runLedger(results)]),
     stamp,
     report: own?.report ?? planned?.report,
     rows: {
-      shown: results.head.slice(0, maxRowsOf(runbook)).map(fleetRow),
+      shown: results.head.slice(0, declared.maxRows).map(fleetRow),
       total: counts.ok + counts.problem + counts.declined,
       declined: counts.declined,
     },
-    meanings: verdictMeanings([runbook.charts.assess.buildTimeStructure], runbook.verdicts.decider, heard),
+    meanings: verdictMeanings(declared.meanings, heard),
     subjects: counts,
     ...(results.dryRun !== undefined && { dryRun: results.dryRun }),
     ...(results.rerun !== undefined && { rerun: results.rerun }),
@@ -148,9 +184,13 @@ export async function collectFleet(
   return { kind: 'envelope', body };
 }
 
-type Collected =
-  | { readonly kind: 'summary'; readonly summary?: ChartSummary; readonly walk: readonly WalkRow[] }
-  | Extract<Answer, { kind: 'absence' | 'failure' }>;
+interface Summarised {
+  readonly kind: 'summary';
+  readonly summary?: ChartSummary;
+  readonly walk: readonly WalkRow[];
+}
+
+type Collected = Summarised | Extract<Answer, { kind: 'absence' | 'failure' }>;
 
 async function runCollectChart(
   runbook: FleetRunbook,
@@ -164,6 +204,7 @@ async function runCollectChart(
   const run = await runChart(runbook.fleet.collect(tools), {
     input: { ...args, counts },
     signal: call.signal,
+    stopSignal: call.stopSignal,
     clock,
     timeoutMs: call.timeoutMs ?? runbook.limits.chartTimeoutMs,
     redact: runbook.redact,

@@ -9,6 +9,7 @@ import { cleanText } from './clean-text.ts';
 import type { FleetRunbook } from './define-runbook.ts';
 import { describe } from './describe.ts';
 import { errorIdentity } from './error-identity.ts';
+import { KeySet } from './key-set.ts';
 import { failureOrAbsence, type RunCall } from './procedure-run.ts';
 import { runChart } from './run-chart.ts';
 import type { RunArgs } from './runbook.ts';
@@ -67,7 +68,7 @@ export async function planFleet(
 ): Promise<PlanOutcome> {
   const clock = new ChartClock();
   const { tools, records } = recordingDispatch(call.tools, runbook.name, clock);
-  const seen = new Set<string>();
+  const seen = new KeySet();
   const samples: string[] = [];
   let duplicates = 0;
   const add = async (subjects: readonly unknown[]) => {
@@ -78,12 +79,12 @@ export async function planFleet(
       const subject = plainJson(runbook.name, given);
       const key = readName(runbook, 'key', runbook.fleet.key(subject as never));
       if (only !== undefined && !only.has(key)) continue;
-      if (seen.has(key)) {
+      if (!seen.add(key)) {
         duplicates++;
         if (samples.length < KEY_SAMPLES && !samples.includes(key)) samples.push(key);
         continue;
       }
-      if (seen.size >= runbook.limits.maxSubjects) {
+      if (seen.size > runbook.limits.maxSubjects) {
         throw new RunFailure(
           'too_many_subjects',
           `the plan of '${runbook.name}' found more than ${runbook.limits.maxSubjects} subjects; limits.maxSubjects raises the limit`,
@@ -92,13 +93,12 @@ export async function planFleet(
       const identity = runbook.fleet.identity?.(subject as never);
       const target = runbook.fleet.target?.(subject as never);
       page.push({
-        ordinal: seen.size,
+        ordinal: seen.size - 1,
         key,
         ...(identity !== undefined && { identity: readName(runbook, 'identity', identity) }),
         ...(target !== undefined && { target: readName(runbook, 'target', target) }),
         subject,
       });
-      seen.add(key);
     }
     if (page.length > 0) await onPage(page);
   };
@@ -106,6 +106,7 @@ export async function planFleet(
   const run = await runChart(chart, {
     input: { ...args },
     signal: call.signal,
+    stopSignal: call.stopSignal,
     clock,
     timeoutMs: call.timeoutMs ?? runbook.limits.chartTimeoutMs,
     redact: runbook.redact,

@@ -8,6 +8,7 @@ export {
   readAbsence,
 } from './absence.ts';
 export { type Answer, RunFailure } from './answer.ts';
+export { type AnswerDeclaration, answerDeclaration, readAnswerDeclaration } from './answer-declaration.ts';
 export type { BranchFailure } from './branch-failures.ts';
 export type {
   CallPacer,
@@ -69,6 +70,7 @@ export { type EvidenceLine, evidenceLines } from './evidence-lines.ts';
 export { canonicalJson, definitionText } from './fingerprint.ts';
 export { type AssessedSubject, createAssessor, notChecked, type SubjectOutcome } from './fleet-assess.ts';
 export {
+  collectDeclared,
   collectFleet,
   type FleetResults,
   fleetRow,

@@ -23,7 +23,7 @@ import type {
 import type { ArtifactSink } from './tool.ts';
 import type { ToolDispatch } from './tool-dispatch.ts';
 import { recordingDispatch } from './tool-dispatch.ts';
-import { verdictMeanings } from './verdict-meanings.ts';
+import { declaredMeanings, verdictMeanings } from './verdict-meanings.ts';
 import { DECLINED_VERDICT, DEFAULT_MAX_ROWS, type VerdictRow, verdictRowsOf } from './verdict-rows.ts';
 import { DEFAULT_WALK_CAP, projectWalk } from './walk.ts';
 import { mintRecording, mintWalk, recordingOptions } from './walk-artifact.ts';
@@ -46,7 +46,10 @@ export interface RunCall {
   readonly runId?: string;
   readonly tools?: ToolDispatch;
   readonly artifacts?: ArtifactSink;
+  /** Ends the run at once. */
   readonly signal?: AbortSignal;
+  /** Asks the run to end: its stages are told, and what is under way may come to its end until `signal` ends it. */
+  readonly stopSignal?: AbortSignal;
   readonly timeoutMs?: number;
   readonly timers?: Timers;
 }
@@ -78,6 +81,7 @@ export async function runProcedure(
   const run = await runChart(chart, {
     input: structuredClone(args),
     signal: call.signal,
+    stopSignal: call.stopSignal,
     clock,
     timeoutMs: call.timeoutMs,
     redact: runbook.redact,
@@ -95,7 +99,8 @@ export async function runProcedure(
     ...(await mintRecording(call.artifacts, run.recording, runbook.walk, facts)),
   };
   const rows = isVerdictKind(runbook.resultKind) ? verdictRowsOf(run.state) : [];
-  const meanings = decider === '' ? undefined : verdictMeanings([chart.buildTimeStructure], decider, summary.heard);
+  const meanings =
+    decider === '' ? undefined : verdictMeanings(declaredMeanings([chart.buildTimeStructure], decider), summary.heard);
   const body = composeEnvelope({
     toolName: runbook.name,
     toolCallId: call.toolCallId,
@@ -121,7 +126,11 @@ export async function runProcedure(
 }
 
 /** The answer of a bounded run that was stopped: nothing was assessed, and why. */
-export async function answerStopped(runbook: BoundedRunbook, call: RunCall, why: string): Promise<RunbookEnvelope> {
+export async function answerStopped(
+  runbook: Omit<BoundedRunbook, 'procedure'> & Partial<BoundedRunbook>,
+  call: RunCall,
+  why: string,
+): Promise<RunbookEnvelope> {
   const facts = { toolName: runbook.name, toolCallId: call.toolCallId, runId: call.runId };
   return composeEnvelope({
     toolName: runbook.name,

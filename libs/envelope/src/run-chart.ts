@@ -6,7 +6,8 @@
  * - exception text never reaches the walk or a recording: an error is its name and code;
  * - an absence that a fan-out swallowed still ends the run; a branch that failed is named, not left as an empty slot;
  * - one combined signal bounds the run, and stages see it in their environment (the substrate honours only one of
- *   `signal` and `timeoutMs`, and hands neither to the stages: FACTS).
+ *   `signal` and `timeoutMs`, and hands neither to the stages: FACTS); a request to stop is seen by the stages alone, so
+ *   that what is under way may come to its end.
  */
 import type { CombinedNarrativeEntry, FlowChart, RedactionPolicy } from 'footprintjs';
 import { FlowChartExecutor } from 'footprintjs';
@@ -25,7 +26,10 @@ import { countEntries, toWalkRows, type WalkCounts, type WalkRow } from './walk.
 export interface ChartRunOptions {
   /** The chart's run input. It is deep-frozen by the substrate, so hand over what nobody else writes to. */
   readonly input: Record<string, unknown>;
+  /** Ends the run: its stages are told, and nobody waits for them. */
   readonly signal?: AbortSignal;
+  /** Asks the run to end: its stages are told, and it goes on until it ends by itself or `signal` ends it. */
+  readonly stopSignal?: AbortSignal;
   readonly timeoutMs?: number;
   /** Counts `timeoutMs`; whoever holds it lets the time stand still. */
   readonly clock?: ChartClock;
@@ -90,14 +94,14 @@ export async function runChart(chart: FlowChart, options: ChartRunOptions): Prom
   let error: unknown;
   let failed = false;
   try {
-    error = await runWithin(options, async (signal) => {
+    error = await runWithin(options, async (signal, told) => {
       await executor.run({
         input: options.input,
         signal,
-        env: { signal },
+        env: { signal: told },
         ...(guarded.maxDepth !== undefined && { maxDepth: guarded.maxDepth }),
       });
-      return refusalOf(signal) ?? heard.absence();
+      return refusalOf(told) ?? heard.absence();
     });
     failed = error !== undefined;
   } catch (thrown) {
@@ -180,25 +184,35 @@ function retryId({ stageName, attempt, message }: { stageName: string; attempt: 
  * Runs within the caller's signal and a deadline, under one signal of its own. A stage that ignores that may go on for a
  * while: nobody waits for it, and its late rejection is swallowed.
  */
-function runWithin<T>(options: ChartRunOptions, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const { signal: outer, timeoutMs, timers = globalThis as unknown as Timers } = options;
+function runWithin<T>(
+  options: ChartRunOptions,
+  run: (signal: AbortSignal, told: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { signal: outer, stopSignal, timeoutMs, timers = globalThis as unknown as Timers } = options;
   const controller = new AbortController();
   const clock = options.clock ?? new ChartClock();
+  // The substrate gives a stage up as soon as its own signal is aborted: one that is only asked to end has another.
+  const telling = stopSignal === undefined ? controller : new AbortController();
   return new Promise((resolve, reject) => {
     const release = () => {
       clock.stop();
       outer?.removeEventListener('abort', onOuter);
+      stopSignal?.removeEventListener('abort', onStop);
     };
     const abort = (reason: unknown) => {
       release();
       reject(reason);
+      telling.abort(reason);
       controller.abort(reason);
     };
     const onOuter = () => abort(outer?.reason);
+    const onStop = () => telling.abort(stopSignal?.reason);
     if (outer?.aborted) onOuter();
     else outer?.addEventListener('abort', onOuter, { once: true });
+    if (stopSignal?.aborted) onStop();
+    else stopSignal?.addEventListener('abort', onStop, { once: true });
     if (timeoutMs !== undefined) clock.start(timers, timeoutMs, () => abort(new ChartTimeoutError(timeoutMs)));
-    run(controller.signal).then(
+    run(controller.signal, telling.signal).then(
       (value) => {
         release();
         resolve(value);

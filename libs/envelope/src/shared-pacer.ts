@@ -209,7 +209,9 @@ export class SharedPacer implements CallPacer {
       const paused = pausedUntil(lane);
       if (paused > now) look = Math.min(look, paused);
       else if (startsOf(lane, now) !== undefined) exchange = Math.min(exchange, Math.max(now, lane.askAgainAt));
-      look = Math.min(look, lane.starts[0] ?? look);
+      // One that is due already waits for a slot: whoever gives it back looks again.
+      const start = lane.starts[0];
+      if (start !== undefined && start > now) look = Math.min(look, start);
     }
     this.#exchangeAt = this.#exchanging === undefined ? Math.max(exchange, this.#notBefore) : Number.POSITIVE_INFINITY;
     this.#wakeAt(Math.min(look, this.#exchangeAt), now);

@@ -42,16 +42,18 @@ export function mergeHeard(left: HeardLabels, right: HeardLabels): HeardLabels {
   return { rules: mergeLabels(left.rules, right.rules), defaults: mergeLabels(left.defaults, right.defaults) };
 }
 
+/** What the charts themselves say, by branch, in the order in which they declare them. */
+export function declaredMeanings(structures: readonly unknown[], decider: string): Record<string, string> {
+  const branches = structures.flatMap((structure) => declaredBranches(structure, decider));
+  return Object.fromEntries(branches.map(({ id, meaning }) => [id, meaning]));
+}
+
 /** The meanings map, or undefined when nothing gave one. Keys come in a stable order: declared, defaults, rules. */
 export function verdictMeanings(
-  structures: readonly unknown[],
-  decider: string,
+  declared: Readonly<Record<string, string>>,
   heard: HeardLabels,
 ): Record<string, string> | undefined {
-  const meanings = new Map<string, string>();
-  for (const structure of structures) {
-    for (const branch of declaredBranches(structure, decider)) meanings.set(branch.id, branch.meaning);
-  }
+  const meanings = new Map(Object.entries(declared));
   for (const labels of [heard.defaults, heard.rules]) {
     for (const branch of Object.keys(labels).sort()) meanings.set(branch, (labels[branch] as HeardLabel)[1]);
   }

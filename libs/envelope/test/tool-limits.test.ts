@@ -136,6 +136,24 @@ describe('a pacer', () => {
     }
   });
 
+  test('holds a rate and a concurrency at once, and lets every call begin in the end', async () => {
+    const { timers, pacer } = setUp();
+    const limits = { concurrency: 2, perSecond: 20, perTarget: { concurrency: 1, perSecond: 10 } };
+    let [underWay, most, done] = [0, 0, 0];
+    for (let index = 0; index < 30; index++) {
+      void pacer.admit(asked({ target: `target-${index % 3}`, limits })).then((permit) => {
+        most = Math.max(most, ++underWay);
+        timers.setTimeout(() => {
+          underWay--;
+          done++;
+          permit.release();
+        }, 150);
+      });
+    }
+    await timers.advance(20_000);
+    expect([most, done]).toEqual([2, 30]);
+  });
+
   test('gives lanes their turns: a full target does not hold up the others', async () => {
     const { timers, pacer } = setUp();
     const limits = { concurrency: 2, perTarget: { concurrency: 1 } };

@@ -295,6 +295,13 @@ export const SETTINGS = {
     unset: '10000',
     parse: whole(10_000, 500, 300_000),
   },
+  withdrawAfterMs: {
+    name: 'MUSTER_WITHDRAW_AFTER_MS',
+    purpose:
+      'How long runs wait for a worker that has their definition, in ms, before they are ended with what they have.',
+    unset: '600000',
+    parse: whole(600_000, 1000, 86_400_000),
+  },
   retentionDays: {
     name: 'MUSTER_RETENTION_DAYS',
     purpose: 'How long runs that are over are kept, in days; the newest sweep of each scope stays. 0 keeps all.',

@@ -7,6 +7,7 @@ export { JOB_KINDS, type JobKind, type JobMessage, jobIdOf, QUEUE_NAMES, queueOf
 export { COMPLETED, HANDED_BACK, type JobOutcome } from './job-outcome.ts';
 export { JobProducer, type OutgoingJob } from './job-producer.ts';
 export { type JobHandler, type QueueBackend, QueueUnavailableError } from './queue-backend.ts';
+export type { QueueMark } from './queue-mark.ts';
 export { postgresQueueBackend, redisQueueBackend };
 
 /** The backend that the addresses ask for: Redis when one is named, else PostgreSQL. */

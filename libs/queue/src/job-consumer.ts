@@ -1,6 +1,7 @@
 import type { Job, Worker } from 'bullmq';
 import { applyOutcome } from './apply-outcome.ts';
 import { jobMessageSchema, type QueueName } from './job-message.ts';
+import type { JobOutcome } from './job-outcome.ts';
 import { closeWithin } from './job-producer.ts';
 import type { ConsumerTimings, JobHandler, QueueBackend } from './queue-backend.ts';
 
@@ -12,6 +13,10 @@ export interface JobConsumerOptions extends ConsumerTimings {
   readonly onError: (error: Error, jobId?: string) => void;
 }
 
+/** How long the store is waited for at the end: it may be gone, and then it never answers (FACTS). */
+const TELLING_MS = 300;
+const CLOSING_MS = 400;
+
 /**
  * Takes jobs of one queue and hands them to a handler. Owned: whoever starts it stops it.
  *
@@ -20,13 +25,17 @@ export interface JobConsumerOptions extends ConsumerTimings {
  */
 export class JobConsumer {
   readonly #worker: Worker;
-  readonly #running = new Set<Promise<unknown>>();
+  readonly #handling = new Set<Promise<unknown>>();
+  readonly #applying = new Set<Promise<unknown>>();
   readonly #stopping = new AbortController();
   readonly #onError: JobConsumerOptions['onError'];
 
   constructor(backend: QueueBackend, options: JobConsumerOptions) {
     this.#onError = options.onError;
-    const process = (job: Job, token?: string) => this.#track(this.#handle(options.handle, job, token));
+    const process = async (job: Job, token?: string) => {
+      const outcome = await track(this.#handling, this.#handle(options.handle, job));
+      await track(this.#applying, applyOutcome(job, token, outcome));
+    };
     this.#worker = backend.openWorker(options.queue, process, options);
     this.#worker.on('error', (error) => options.onError(error));
   }
@@ -38,32 +47,36 @@ export class JobConsumer {
   }
 
   /**
-   * Stops taking jobs, tells the handlers to hand back, and waits for them at most `graceMs`. Idempotent. What is still
-   * running then is found by others when its lock runs out.
+   * Stops taking jobs, tells the handlers to hand back, and waits for them at most `graceMs`, and a little for the store
+   * to be told. Idempotent. What the store was not told, because a handler went on or the store is away, is found by others
+   * when its lock runs out.
    */
   async stop(graceMs: number): Promise<void> {
     this.#stopping.abort();
     const paused = this.#worker.pause(true).catch(() => {});
-    await closeWithin(graceMs, [{ close: async () => void (await Promise.allSettled([paused, ...this.#running])) }]);
-    await closeWithin(1000, [{ close: () => this.#worker.close(true) }]);
+    await settledWithin(graceMs, [paused, ...this.#handling]);
+    await settledWithin(TELLING_MS, [...this.#applying]);
+    await closeWithin(CLOSING_MS, [{ close: () => this.#worker.close(true) }]);
   }
 
-  async #handle(handle: JobHandler, job: Job, token: string | undefined): Promise<void> {
-    let outcome: Awaited<ReturnType<JobHandler>>;
+  async #handle(handle: JobHandler, job: Job): Promise<JobOutcome> {
     try {
       const message = jobMessageSchema.parse(job.data);
-      outcome = await handle(message, { signal: this.#stopping.signal });
+      return await handle(message, { signal: this.#stopping.signal });
     } catch (error) {
       this.#onError(error as Error, job.id);
       throw error;
     }
-    await applyOutcome(job, token, outcome);
   }
+}
 
-  #track<T>(work: Promise<T>): Promise<T> {
-    this.#running.add(work);
-    const forget = () => void this.#running.delete(work);
-    work.then(forget, forget);
-    return work;
-  }
+function track<T>(under: Set<Promise<unknown>>, work: Promise<T>): Promise<T> {
+  under.add(work);
+  const forget = () => void under.delete(work);
+  work.then(forget, forget);
+  return work;
+}
+
+function settledWithin(timeoutMs: number, work: readonly Promise<unknown>[]): Promise<void> {
+  return closeWithin(timeoutMs, [{ close: async () => void (await Promise.allSettled(work)) }]);
 }

@@ -10,7 +10,8 @@ export interface OutgoingJob {
 
 const KEPT_FAILURES = { age: 24 * 3600, count: 1000 };
 /** The states in which a job is still on its way. */
-const LIVING = new Set(['waiting', 'active', 'delayed', 'prioritized', 'paused']);
+const LISTED = ['waiting', 'active', 'delayed', 'prioritized'] as const;
+const LIVING = new Set<string>([...LISTED, 'paused']);
 
 /** Sends jobs and answers whether one is still on its way. */
 export class JobProducer {
@@ -42,6 +43,24 @@ export class JobProducer {
         })),
       );
     }
+  }
+
+  /**
+   * Those of the dispatches that the queue still holds. It lists what there is, which is no more than the dispatcher's
+   * window, and asks one by one only after what is not in the list: a job may move on while the list is made.
+   */
+  async findLiving<T extends JobMessage>(messages: readonly T[]): Promise<T[]> {
+    const living: T[] = [];
+    for (const name of Object.values(QUEUE_NAMES)) {
+      const own = messages.filter((message) => queueOf(message.kind) === name);
+      if (own.length === 0) continue;
+      const listed = new Set(await this.#queues[name].getRanges([...LISTED], 0, -1));
+      const found = await Promise.all(
+        own.map(async (message) => listed.has(jobIdOf(message)) || (await this.isLiving(message))),
+      );
+      living.push(...own.filter((_, index) => found[index]));
+    }
+    return living;
   }
 
   /** Whether the queue still holds this dispatch: waiting, delayed or being worked on. */

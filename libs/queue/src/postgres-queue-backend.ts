@@ -4,6 +4,8 @@ import { hostOf, MAX_STALLED_COUNT, type QueueBackend, QueueUnavailableError } f
 
 const PRODUCER_CONNECTIONS = 2;
 const CONSUMER_CONNECTIONS = 4;
+/** SQLSTATE of a schema and of a table that are not there. */
+const NOT_THERE = new Set<string | undefined>(['3F000', '42P01']);
 
 /** The queue on PostgreSQL, in a schema of its own: where nothing is to be installed. */
 export function postgresQueueBackend(options: { readonly url: string; readonly prefix: string }): QueueBackend {
@@ -21,6 +23,26 @@ export function postgresQueueBackend(options: { readonly url: string; readonly p
     },
     openQueue: (name) =>
       new Queue(name, { connection: connection(PRODUCER_CONNECTIONS) } as never, createPostgresBackend as never),
+    openMark() {
+      const pool = new pg.Pool({ connectionString: url, max: 1, connectionTimeoutMillis: 5000, query_timeout: 5000 });
+      pool.on('error', () => {});
+      const table = `${pg.escapeIdentifier(schema)}.muster_mark`;
+      return {
+        async isThere() {
+          try {
+            return (await pool.query(`select from ${table}`)).rowCount === 1;
+          } catch (error) {
+            if (NOT_THERE.has((error as { code?: string }).code)) return false;
+            throw new QueueUnavailableError(where, { cause: error });
+          }
+        },
+        async set() {
+          await pool.query(`create table if not exists ${table} (there boolean primary key)`);
+          await pool.query(`insert into ${table} values (true) on conflict do nothing`);
+        },
+        close: () => pool.end(),
+      };
+    },
     openWorker: (name, process, { lockMs, stallCheckMs, concurrency }) =>
       new Worker(
         name,

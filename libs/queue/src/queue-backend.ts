@@ -5,6 +5,7 @@
 import type { ConnectionOptions, Queue, Worker } from 'bullmq';
 import type { JobMessage, QueueName } from './job-message.ts';
 import type { JobOutcome } from './job-outcome.ts';
+import type { QueueMark } from './queue-mark.ts';
 
 /** Where a backend's jobs live. */
 export interface QueueBackend {
@@ -14,6 +15,7 @@ export interface QueueBackend {
   /** Whether the store answers. @throws QueueUnavailableError */
   ping(timeoutMs: number): Promise<void>;
   openQueue(name: QueueName): Queue;
+  openMark(): QueueMark;
   openWorker(name: QueueName, process: Processor, options: ConsumerTimings & { concurrency: number }): Worker;
 }
 

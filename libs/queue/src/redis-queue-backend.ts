@@ -31,6 +31,15 @@ export function redisQueueBackend(options: { readonly url: string; readonly pref
       }
     },
     openQueue: (name) => owning(new Queue(name, { connection: producer(), prefix, skipMetasUpdate: true })),
+    openMark() {
+      const redis = connect(url, { maxRetriesPerRequest: 1 });
+      const key = `${prefix}:mark`;
+      return {
+        isThere: async () => (await redis.exists(key)) === 1,
+        set: async () => void (await redis.set(key, '1')),
+        close: async () => redis.disconnect(),
+      };
+    },
     openWorker: (name, process, { lockMs, stallCheckMs, concurrency }) =>
       owning(
         new Worker(name, process, {

@@ -1,5 +1,5 @@
 /** Sending and asking: what the dispatcher leans on. */
-import { testQueueBackends } from '@muster/testkit';
+import { testQueueBackends, waitFor } from '@muster/testkit';
 import { describe, expect, test } from 'vitest';
 import { COMPLETED, type JobMessage, jobIdOf } from '../src/index.ts';
 import { message, openBench, signal } from './queue-bench.ts';
@@ -62,6 +62,37 @@ describe.each(await testQueueBackends())('on $name', ({ name, url }) => {
     expect(await job?.getState()).toBe('delayed');
     await job?.remove();
     expect(await living()).toBe(false);
+  });
+
+  test('of many dispatches those that are on their way are found at once', async () => {
+    const bench = await openBench(name, url);
+    const [waiting, urgent, worked, delayed, done, never] = Array.from({ length: 6 }, () => message());
+    const step = message({ kind: 'plan' });
+    const send = (sent: JobMessage[], priority: number) =>
+      bench.producer.send(sent.map((one) => ({ message: one, priority })));
+    await send([worked!], 1);
+    const begun = signal();
+    const consumer = await bench.consume(
+      async ({ id }) => {
+        if (id === done!.id) return COMPLETED;
+        if (id === delayed!.id) return { kind: 'snoozed', delayMs: 3_600_000, reason: 'later' };
+        begun.give();
+        return await new Promise<never>(() => undefined);
+      },
+      { concurrency: 2 },
+    );
+    await begun.given;
+    await send([done!, delayed!], 1);
+    await waitFor(
+      () => bench.queue.getJobCounts('active', 'delayed', 'prioritized'),
+      (counts) => counts.active === 1 && counts.delayed === 1 && counts.prioritized === 0,
+    );
+    await consumer.stop(0);
+    await send([waiting!, step], 2);
+    await send([urgent!], 0);
+    const living = await bench.producer.findLiving([never!, step, waiting!, urgent!, done!, worked!, delayed!]);
+    expect(new Set(living)).toEqual(new Set([step, waiting, urgent, worked, delayed]));
+    expect(await bench.producer.findLiving([])).toEqual([]);
   });
 
   test('what is more urgent goes first, and equals go in the order in which they were sent', async () => {

@@ -15,6 +15,7 @@ import {
 
 export interface QueueBench {
   readonly backend: QueueBackend;
+  readonly prefix: string;
   readonly producer: JobProducer;
   /** The raw queue, to look at what BullMQ thinks of a job. */
   readonly queue: Queue;
@@ -37,6 +38,7 @@ export async function openBench(name: TestQueueBackend['name'], url: string): Pr
   });
   return {
     backend,
+    prefix,
     producer,
     queue,
     errors,

@@ -5,7 +5,8 @@
  * - a smaller priority number goes first, always;
  * - the window and a tenant's limit count what is sent and not done at the same or a more urgent priority, so something
  *   interactive never waits behind a window full of sweeps;
- * - within a priority, the tenant with the fewest things under way goes next, and within a tenant the oldest.
+ * - within a priority, the tenant with the fewest things under way goes next; within a tenant the run with the fewest, and
+ *   of equals the oldest: a small run does not wait behind a great one.
  */
 
 /** Something that could be sent. The caller gives a tenant's things in the order in which they are due. */
@@ -14,15 +15,17 @@ export interface DueCandidate {
   readonly priority: number;
   /** `assess` is a chunk, everything else a run. */
   readonly kind?: string;
+  readonly runId?: string;
 }
 
-/** What is sent and not done, by tenant and priority. */
+/** What is sent and not done, by tenant and priority, or finer. */
 export interface InFlight {
   readonly tenant: string;
   readonly priority: number;
   readonly count: number;
   /** How many of them are chunks. */
   readonly chunks?: number;
+  readonly runId?: string;
 }
 
 /** Limits of {@link chooseDue}. */
@@ -38,6 +41,29 @@ export function roomByPriority(inFlight: readonly InFlight[], limits: DispatchLi
     const sent = inFlight.filter((item) => item.priority <= priority).reduce((sum, item) => sum + item.count, 0);
     return Math.max(0, limits.window - sent);
   });
+}
+
+/**
+ * Puts each tenant's things into the order in which its runs take turns, each thing counted behind what its run has under
+ * way. Things of one run keep their order, and tenants their places.
+ */
+export function inTurnsOfRuns<T extends DueCandidate>(candidates: readonly T[], inFlight: readonly InFlight[]): T[] {
+  const next = new Map<string | undefined, number>();
+  for (const { runId, count } of inFlight) next.set(runId, (next.get(runId) ?? 0) + count);
+  const turns = new Map<T, number>();
+  for (const candidate of candidates) {
+    const turn = next.get(candidate.runId) ?? 0;
+    next.set(candidate.runId, turn + 1);
+    turns.set(candidate, turn);
+  }
+  const queues = Map.groupBy(candidates, (candidate) => candidate.tenant);
+  for (const [tenant, queue] of queues) {
+    queues.set(
+      tenant,
+      queue.toSorted((a, b) => turns.get(a)! - turns.get(b)!),
+    );
+  }
+  return candidates.map(({ tenant }) => queues.get(tenant)!.shift()!);
 }
 
 /**

@@ -7,14 +7,17 @@
  * - a thing is marked as sent before it is sent, so a dispatcher that dies between the two leaves it to be found by
  *   {@link listDispatched}, never sent twice under one number;
  * - every statement here is bounded by the window, whatever waits;
+ * - what nobody could work on takes no place in the window: a run is sent only while a living worker has its definition,
+ *   or when it was stopped, because then anybody can end it;
  * - chunks of a wave are sent only when their run has no open chunk in a wave below, and those behind a canary only when
  *   it was judged good enough, or the run was stopped: then they are not assessed.
  */
 
 import { judgeCanaries } from './check-error-budget.ts';
 import type { DispatchLimits, InFlight } from './choose-due.ts';
-import { chooseDue, roomByPriority, withinChunkQuotas } from './choose-due.ts';
+import { chooseDue, inTurnsOfRuns, roomByPriority, withinChunkQuotas } from './choose-due.ts';
 import type { Queryable, Tx } from './database.ts';
+import { offeredDigests } from './workers.ts';
 
 export type DispatchKind = 'plan' | 'procedure' | 'collect' | 'assess';
 
@@ -34,21 +37,35 @@ const DISPATCH_LOCK = 7_301_152;
 const RUN_IS_DUE = `runs.phase in ('plan', 'procedure', 'collect')
   and (runs.status in ('pending', 'running') or (runs.status = 'interrupted' and runs.stop_reason is not null))`;
 
+/** Somebody has the run's definition, or it was stopped; $1 are the definitions that somebody has, null for all. */
+const RUN_IS_OFFERED = `($1::text[] is null or runs.definition_digest = any($1::text[]) or runs.stop_reason is not null)`;
+/** At most so many runs of one tenant and priority take turns with their chunks; younger ones wait for a place. */
+const RUNS_IN_TURNS = 64;
+/** So many chunks of each of them are looked at, at least. */
+const CHUNKS_A_TURN = 8;
+
 /**
- * Takes what is to be sent now and marks it as sent: interactive first, then fair over tenants, then the oldest. Empty
- * when nothing is due, the window is full, or another dispatcher is at it.
+ * Takes what is to be sent now and marks it as sent: interactive first, then fair over tenants, then over their runs,
+ * then the oldest. Empty when nothing is due, the window is full, or another dispatcher is at it.
+ *
+ * @param query `digests` are the definitions that the caller has the code of; without it nobody's are asked for
  */
-export function takeDue(db: Queryable, query: DispatchLimits & { now?: Date }): Promise<DispatchItem[]> {
+export function takeDue(
+  db: Queryable,
+  query: DispatchLimits & { digests?: readonly string[]; now?: Date },
+): Promise<DispatchItem[]> {
   return db.transaction(async (tx) => {
     const { rows } = await tx.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [DISPATCH_LOCK]);
     if (!rows[0]!.mine) return [];
     const now = query.now ?? new Date();
     await judgeCanaries(tx, { limit: CANARIES_AT_ONCE, now });
-    const inFlight = await readInFlight(tx);
+    const offered = query.digests === undefined ? null : [...query.digests, ...(await offeredDigests(tx, { now }))];
+    const inFlight = await readInFlight(tx, offered);
     const room = roomByPriority(inFlight, query);
-    const candidates = room.some((free) => free > 0) ? await readCandidates(tx, room) : [];
+    const candidates = room.some((free) => free > 0) ? await readCandidates(tx, offered, room) : [];
     if (candidates.length === 0) return [];
-    const allowed = withinChunkQuotas(candidates, inFlight, await readChunkQuotas(tx, candidates));
+    const inTurns = inTurnsOfRuns(candidates, inFlight);
+    const allowed = withinChunkQuotas(inTurns, inFlight, await readChunkQuotas(tx, candidates));
     const chosen = chooseDue(allowed, inFlight, query);
     return markSent(tx, chosen, now);
   });
@@ -99,7 +116,11 @@ export function touchDispatched(
  * Tenants are found by hopping over the index, so one with a hundred thousand waiting runs costs no more than one with
  * ten.
  */
-async function readCandidates(tx: Tx, room: readonly number[]): Promise<DispatchItem[]> {
+async function readCandidates(
+  tx: Tx,
+  offered: readonly string[] | null,
+  room: readonly number[],
+): Promise<DispatchItem[]> {
   const { rows } = await tx.query<DispatchItem>(
     `with recursive
       due_tenants (tenant) as (
@@ -117,14 +138,14 @@ async function readCandidates(tx: Tx, room: readonly number[]): Promise<Dispatch
         from assessing_tenants where assessing_tenants.tenant is not null
       ),
       priorities (priority, room) as (
-        select (place - 1)::smallint, room from unnest($1::int[]) with ordinality as given (room, place) where room > 0
+        select (place - 1)::smallint, room from unnest($2::int[]) with ordinality as given (room, place) where room > 0
       )
     select kind, id, "dispatchNo", priority, tenant, "runId" from (
       select due.phase as kind, due.id, due.dispatch_no as "dispatchNo", due.priority, due.tenant, due.id as "runId",
           due.created_at, -1 as first_ordinal
         from due_tenants cross join priorities cross join lateral (
           select * from muster.runs where runs.tenant = due_tenants.tenant and runs.priority = priorities.priority
-            and dispatched_at is null and ${RUN_IS_DUE}
+            and dispatched_at is null and ${RUN_IS_DUE} and ${RUN_IS_OFFERED}
           order by runs.created_at, runs.id limit priorities.room
         ) due
       union all
@@ -132,7 +153,14 @@ async function readCandidates(tx: Tx, room: readonly number[]): Promise<Dispatch
         from assessing_tenants cross join priorities cross join lateral (
           select chunk.id, chunk.dispatch_no, chunk.first_ordinal, runs.id as run_id, runs.priority, runs.tenant,
               runs.created_at
-            from muster.runs cross join lateral (
+            from (
+              select oldest.*, count(*) over () as siblings from (
+                select * from muster.runs
+                  where runs.tenant = assessing_tenants.tenant and runs.priority = priorities.priority
+                    and runs.phase = 'assess' and runs.status = 'running' and ${RUN_IS_OFFERED}
+                  order by runs.created_at, runs.id limit ${RUNS_IN_TURNS}
+              ) oldest
+            ) runs cross join lateral (
               select min(wave) as wave from muster.chunks where chunks.run_id = runs.id and chunks.state = 'open'
             ) going cross join lateral (
               select id, dispatch_no, first_ordinal from muster.chunks
@@ -140,29 +168,27 @@ async function readCandidates(tx: Tx, room: readonly number[]): Promise<Dispatch
                   and chunks.wave = going.wave
                   and (chunks.wave = 0 or runs.canary_percent is null or runs.canary_passed_at is not null
                     or runs.stop_reason is not null)
-                order by chunks.first_ordinal limit priorities.room
+                order by chunks.first_ordinal
+                limit least(priorities.room, greatest(${CHUNKS_A_TURN}, priorities.room / runs.siblings + 1))
             ) chunk
-            where runs.tenant = assessing_tenants.tenant and runs.priority = priorities.priority
-              and runs.phase = 'assess' and runs.status = 'running'
-            order by runs.created_at, runs.id, chunk.first_ordinal limit priorities.room
         ) due
     ) waiting order by created_at, "runId", first_ordinal`,
-    [room],
+    [offered, room],
   );
   return rows;
 }
 
-async function readInFlight(tx: Tx): Promise<InFlight[]> {
+async function readInFlight(tx: Tx, offered: readonly string[] | null): Promise<InFlight[]> {
   const { rows } = await tx.query<InFlight>(
-    `select tenant, priority, sum(count)::bigint as count, sum(chunks)::bigint as chunks from (
-      select runs.tenant, runs.priority, count(*) as count, 0 as chunks from muster.runs
-        where dispatched_at is not null and ${RUN_IS_DUE} group by runs.tenant, runs.priority
+    `select runs.tenant, runs.priority, runs.id as "runId", 1::bigint as count, 0::bigint as chunks from muster.runs
+        where dispatched_at is not null and ${RUN_IS_DUE} and ${RUN_IS_OFFERED}
       union all
-      select runs.tenant, runs.priority, count(*), count(*) from muster.chunks join muster.runs on runs.id = chunks.run_id
+      select runs.tenant, runs.priority, runs.id, count(*), count(*)
+        from muster.chunks join muster.runs on runs.id = chunks.run_id
         where chunks.state = 'open' and chunks.dispatched_at is not null and runs.phase = 'assess'
-          and runs.status = 'running'
-        group by runs.tenant, runs.priority
-    ) sent group by tenant, priority`,
+          and runs.status = 'running' and ${RUN_IS_OFFERED}
+        group by runs.id`,
+    [offered],
   );
   return rows;
 }

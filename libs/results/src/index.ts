@@ -35,8 +35,6 @@ export type { DefinitionRecord } from './definitions.ts';
 export { getDefinition } from './definitions.ts';
 export type { DispatchItem, DispatchKind } from './dispatch.ts';
 export { listDispatched, redispatch, takeDue, touchDispatched } from './dispatch.ts';
-export type { DispatchListener } from './dispatch-listener.ts';
-export { listenForDispatch } from './dispatch-listener.ts';
 export {
   ArtifactNotStagedError,
   LedgerMismatchError,
@@ -53,6 +51,8 @@ export {
 export type { RowSettlement, RunFinish } from './finish-run.ts';
 export { finishRun } from './finish-run.ts';
 export { forgetRuns } from './forget-runs.ts';
+export type { HintListener, Hints } from './hint-listener.ts';
+export { listenForHints } from './hint-listener.ts';
 export type { CanonicalInput } from './inputs.ts';
 export { getRunInput } from './inputs.ts';
 export type { ErrorBudget, RunAcceptance } from './insert-run.ts';
@@ -66,7 +66,8 @@ export type { OutcomeCounts, PackedSubjects, RecordingPart, SubjectSettlement, W
 export { joinPacked, packSubjects } from './packed-subjects.ts';
 export type { PlannedChunk, SubjectNames } from './plan-chunks.ts';
 export { freezeRun, stopPlan, writeChunks } from './plan-chunks.ts';
-export { rebuildDispatch } from './rebuild-dispatch.ts';
+export type { LosableQueue } from './rebuild-dispatch.ts';
+export { rebuildDispatch, rebuildLostQueue } from './rebuild-dispatch.ts';
 export type { RerunSelection, SubjectEnd } from './rerun-selection.ts';
 export { SUBJECT_ENDS, selectSubjects } from './rerun-selection.ts';
 export type { RunEvent, RunEventInput, RunEventKind, RunEventPage } from './run-events.ts';
@@ -112,5 +113,7 @@ export type { LimitDemand, PauseNotice, PermitReply, PermitRequest, StartDemand 
 export { exchangePermits, releasePermits, sweepToolLimits } from './tool-permits.ts';
 export type { UploadStaging } from './uploads.ts';
 export { commitUpload, condemnUpload, listRunUploads, stageUpload } from './uploads.ts';
+export type { AwaitedDefinition, WithdrawalRule } from './withdraw-runs.ts';
+export { chooseWithdrawn, withdrawRuns } from './withdraw-runs.ts';
 export type { WorkerRecord } from './workers.ts';
-export { forgetWorker, heartbeatWorker, listWorkers, pruneWorkers } from './workers.ts';
+export { forgetWorker, heartbeatWorker, isOffered, listWorkers, offeredDigests, pruneWorkers } from './workers.ts';

@@ -19,6 +19,7 @@ export const MIGRATIONS: readonly Migration[] = [
   migration(3, 'tool_limits', false),
   migration(4, 'canary_gate', false),
   migration(5, 'subject_recordings', false),
+  migration(6, 'offered_definitions', false),
 ];
 
 function migration(version: number, name: string, breaking: boolean): Migration {

@@ -1,4 +1,4 @@
-import type { Queryable } from './database.ts';
+import type { Database, Queryable } from './database.ts';
 import { lockDispatch } from './dispatch.ts';
 import { wakeDispatcher } from './runs.ts';
 
@@ -23,5 +23,37 @@ export function rebuildDispatch(db: Queryable): Promise<{ runs: number; chunks: 
     );
     await wakeDispatcher(tx);
     return { runs: runs.rowCount, chunks: chunks.rowCount };
+  });
+}
+
+/** The queue as somebody sees it who looks whether it lost everything. */
+export interface LosableQueue {
+  isLost(): Promise<boolean>;
+  /** Makes an empty store ready for jobs. */
+  makeReady(): Promise<void>;
+  /** Notes that what was lost is seen to: it is not lost any more. */
+  noteRebuilt(): Promise<void>;
+}
+
+const REBUILD_LOCK = 7_301_153;
+
+/**
+ * Sends everything unfinished again when the queue has lost all it had: once, however many look at the same time. Returns
+ * how many things it was, undefined when there was nothing to see to.
+ *
+ * It is noted last, so whoever dies on the way leaves the loss to be found again.
+ */
+export function rebuildLostQueue(
+  db: Database,
+  queue: LosableQueue,
+): Promise<{ runs: number; chunks: number } | undefined> {
+  return db.session(async (connection) => {
+    // Whoever comes second waits, so that nobody begins to work in the middle of it.
+    await connection.query('select pg_advisory_lock($1)', [REBUILD_LOCK]);
+    if (!(await queue.isLost())) return undefined;
+    await queue.makeReady();
+    const rebuilt = await rebuildDispatch(connection);
+    await queue.noteRebuilt();
+    return rebuilt;
   });
 }

@@ -85,6 +85,11 @@ export async function lockRun(tx: Tx, runId: string): Promise<RunRecord | undefi
   return rows[0];
 }
 
+/** Tells workers that a run is to stop, when the transaction commits. It is a hint: the row is the truth. */
+export async function wakeStopped(tx: Tx, runId: string): Promise<void> {
+  await tx.query(`select pg_notify('muster_stop', $1)`, [runId]);
+}
+
 /** Wakes the dispatcher, when the transaction commits. Settlements never call this. */
 export async function wakeDispatcher(tx: Tx): Promise<void> {
   await tx.query(`select pg_notify('muster_dispatch', '')`);

@@ -1,13 +1,13 @@
 /**
  * Stopping a run early (DESIGN decisions 5 and 8): the reason is written on the row, and whoever works on the run reads
- * it there. The status changes only when the answer is written.
+ * it there; a notice makes them look at once. The status changes only when the answer is written.
  */
 
 import { boundedText } from './bounded-text.ts';
 import type { Queryable, Tx } from './database.ts';
 import type { RunRecord, RunScope, RunStatus, StopReason } from './run-record.ts';
 import { isFinal, RUN_COLUMNS } from './run-record.ts';
-import { getRun, lockRun, wakeDispatcher } from './runs.ts';
+import { getRun, lockRun, wakeDispatcher, wakeStopped } from './runs.ts';
 
 export type CancelOutcome =
   | { readonly outcome: 'requested' | 'already_requested' | 'already_cancelled'; readonly run: RunRecord }
@@ -74,6 +74,7 @@ async function sendToItsEnd(tx: Tx, run: RunRecord, now: Date): Promise<RunRecor
       where id = $1 returning ${RUN_COLUMNS}`,
     [run.id, now, unclaimedFleet],
   );
+  await wakeStopped(tx, run.id);
   await wakeDispatcher(tx);
   return rows[0]!;
 }

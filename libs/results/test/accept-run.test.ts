@@ -8,7 +8,7 @@ import {
   finishRun,
   getDefinition,
   getRunInput,
-  listenForDispatch,
+  listenForHints,
   listRuns,
   listRunUploads,
   requestCancel,
@@ -203,7 +203,7 @@ test('acceptance wakes the dispatcher', async () => {
   const owner = await newTenant(store.db);
   let heard = Promise.withResolvers<void>();
   const listening = heard.promise;
-  const listener = listenForDispatch(store.db, { onNotify: () => heard.resolve() });
+  const listener = listenForHints(store.db, { onDue: () => heard.resolve() });
   await listening;
   heard = Promise.withResolvers<void>();
   await accepted(store.db, owner);

@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as errors from '../src/errors.ts';
-import { listenForDispatch, openDatabase, RESULTS_ERROR_CODES } from '../src/index.ts';
+import { listenForHints, openDatabase, RESULTS_ERROR_CODES } from '../src/index.ts';
 import type { Store } from './store.ts';
 import { newTenant, openStore } from './store.ts';
 
@@ -142,15 +142,15 @@ test('whole numbers come back as numbers, and json with its keys in order', asyn
 test('a listener hears again by itself after its connection was killed', async () => {
   let calls = Promise.withResolvers<void>();
   const errors: unknown[] = [];
-  const listener = listenForDispatch(store.db, {
-    onNotify: () => calls.resolve(),
+  const listener = listenForHints(store.db, {
+    onDue: () => calls.resolve(),
     onError: (error) => errors.push(error),
   });
   await calls.promise;
   calls = Promise.withResolvers();
   await store.db.query(
     `select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and query = 'listen muster_dispatch'`,
+      where datname = current_database() and query like 'listen %'`,
   );
   await calls.promise;
   expect(errors[0]).toMatchObject({ code: 'results_unavailable' });

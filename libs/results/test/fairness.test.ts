@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { takeDue } from '../src/index.ts';
 import type { Store, Tenant } from './store.ts';
-import { accepted, frozen, newTenant, openStore } from './store.ts';
+import { accepted, frozen, newTenant, openStore, reread } from './store.ts';
 
 let store: Store;
 beforeAll(async () => {
@@ -49,4 +49,33 @@ test('two thousand chunks of one tenant do not starve the tens of a hundred othe
   for (const { great } of shares.slice(0, -1)) expect(great).toBe(1);
   const rest = await round();
   expect(new Set(rest)).toEqual(new Set(['great']));
+});
+
+test('a small run does not wait behind a great one of its own tenant and priority', async () => {
+  const owner = await newTenant(store.db, 'two-sizes');
+  await store.db.query(`update muster.runs set stop_reason = 'deadline' where phase <> 'done'`);
+  await store.db.query(`update muster.chunks set state = 'settled', settled_at = now(), items = null, ok_count = size
+    where state = 'open'`);
+  await store.db.query(`update muster.runs set dispatched_at = now() where phase <> 'done'`);
+  await sweep(owner, 500, 0);
+  const mine = async (window: number) => {
+    const due = await takeDue(store.db, { window });
+    return due.filter(({ tenant }) => tenant === 'two-sizes');
+  };
+  const great = await mine(20);
+  expect(great).toHaveLength(20);
+  const small = await accepted(store.db, owner, { priority: 2, acceptedAt: new Date(Date.UTC(2026, 10, 2)) });
+  // Its plan is the next thing that is sent, and then each of its chunks, until it has as many under way.
+  const settle = (ids: string[]) =>
+    store.db.query(
+      `update muster.chunks set state = 'settled', settled_at = now(), items = null, ok_count = size
+        where id = any($1::uuid[])`,
+      [ids],
+    );
+  await settle(great.slice(0, 1).map(({ id }) => id));
+  expect(await mine(20)).toMatchObject([{ kind: 'plan', runId: small.id }]);
+  await frozen(store.db, await reread(store.db, small), [1, 1, 1]);
+  await settle(great.slice(1, 4).map(({ id }) => id));
+  const next = await mine(20);
+  expect(next.map(({ runId }) => runId === small.id)).toEqual([true, true, true, false]);
 });

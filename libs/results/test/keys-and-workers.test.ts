@@ -67,11 +67,20 @@ test('workers are listed while they are seen, with what they offer now', async (
   const at = (seconds: number) => new Date(seconds * 1000);
   await heartbeatWorker(store.db, { id: 'w-1', digests: ['a'], now: at(100) });
   await heartbeatWorker(store.db, { id: 'w-2', digests: [], now: at(100) });
-  await heartbeatWorker(store.db, { id: 'w-1', digests: ['a', 'b'], now: at(200) });
-  expect(await listWorkers(store.db, { seenSince: at(150) })).toEqual([
-    { id: 'w-1', digests: ['a', 'b'], startedAt: at(100), seenAt: at(200) },
+  await heartbeatWorker(store.db, { id: 'w-1', digests: ['a', 'b'], now: at(150) });
+  expect(await listWorkers(store.db, { seenSince: at(140) })).toEqual([
+    { id: 'w-1', digests: ['a', 'b'], startedAt: at(100), seenAt: at(150) },
   ]);
-  expect(await pruneWorkers(store.db, { seenBefore: at(150) })).toBe(1);
+  expect(await pruneWorkers(store.db, { seenBefore: at(140) })).toBe(1);
   await forgetWorker(store.db, 'w-1');
   expect(await listWorkers(store.db, { seenSince: at(0) })).toEqual([]);
+});
+
+test('a worker that was silent for minutes counts as one that has just come', async () => {
+  const at = (seconds: number) => new Date(seconds * 1000);
+  await heartbeatWorker(store.db, { id: 'w-3', digests: [], now: at(1000) });
+  await heartbeatWorker(store.db, { id: 'w-3', digests: [], now: at(1059) });
+  await heartbeatWorker(store.db, { id: 'w-3', digests: [], now: at(1200) });
+  expect(await listWorkers(store.db, { seenSince: at(1200) })).toMatchObject([{ id: 'w-3', startedAt: at(1200) }]);
+  await forgetWorker(store.db, 'w-3');
 });

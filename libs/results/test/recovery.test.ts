@@ -6,6 +6,7 @@ import {
   finishRun,
   invariants,
   rebuildDispatch,
+  rebuildLostQueue,
   requestCancel,
   settleChunk,
   stageArtifact,
@@ -58,6 +59,42 @@ describe('after the queue has lost everything', () => {
     expect((await due()).map((item) => item.dispatchNo)).toEqual([2]);
     expect(await settleChunk(store.db, { chunkId, fence, subjects: times(2, OK) })).toBe('settled');
     expect(await claimChunk(store.db, { chunkId, dispatchNo: 2 })).toBeUndefined();
+  });
+});
+
+describe('a queue that lost everything', () => {
+  const lostQueue = () => {
+    const queue = {
+      lost: true,
+      made: 0,
+      isLost: async () => queue.lost,
+      makeReady: async () => void queue.made++,
+      noteRebuilt: async () => {
+        queue.lost = false;
+      },
+    };
+    return queue;
+  };
+
+  test('is seen to once, however many look at the same time', async () => {
+    await frozen(store.db, await accepted(store.db, owner), [1, 1]);
+    await takeDue(store.db, { window: 100 });
+    const queue = lostQueue();
+    const found = await Promise.all(Array.from({ length: 5 }, () => rebuildLostQueue(store.db, queue)));
+    expect(found.filter((rebuilt) => rebuilt !== undefined)).toEqual([{ runs: 0, chunks: 2 }]);
+    expect(queue).toMatchObject({ lost: false, made: 1 });
+    expect(await rebuildLostQueue(store.db, queue)).toBeUndefined();
+    expect(await takeDue(store.db, { window: 100 })).toHaveLength(2);
+  });
+
+  test('is seen to again when whoever did it died before it was noted', async () => {
+    await accepted(store.db, owner);
+    await takeDue(store.db, { window: 100 });
+    const queue = lostQueue();
+    const dying = { ...queue, noteRebuilt: () => Promise.reject(new Error('gone')) };
+    await expect(rebuildLostQueue(store.db, dying)).rejects.toThrow();
+    expect(await rebuildLostQueue(store.db, queue)).toBeDefined();
+    expect(await takeDue(store.db, { window: 100 })).toHaveLength(1);
   });
 });
 

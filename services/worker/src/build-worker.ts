@@ -6,14 +6,16 @@ import { hostname } from 'node:os';
 import type { ArtifactStore } from '@muster/artifacts';
 import type { Config, LoadedCatalog, Logger, SecretBox } from '@muster/host';
 import { JobConsumer, JobProducer, QUEUE_NAMES, type QueueBackend } from '@muster/queue';
-import { type Database, forgetWorker, listenForDispatch } from '@muster/results';
+import { type Database, forgetWorker, listenForHints } from '@muster/results';
 import { jobHandler } from './jobs/handle-job.ts';
 import { artifactSweeper } from './maintenance/artifact-sweeper.ts';
 import { DISPATCHER, dispatcher, reconciler } from './maintenance/dispatcher.ts';
 import { MaintenanceRunner } from './maintenance/maintenance-service.ts';
 import { permitSweeper } from './maintenance/permit-sweeper.ts';
 import { pruner } from './maintenance/pruner.ts';
+import { queueKeeper } from './maintenance/queue-keeper.ts';
 import { reaper } from './maintenance/reaper.ts';
+import { withdrawer } from './maintenance/withdrawer.ts';
 import { partitionKeeper, workerHeartbeat } from './maintenance/worker-heartbeat.ts';
 import { openStorePacer } from './pacing/store-pacer.ts';
 import { ProgressMarker } from './progress-marker.ts';
@@ -24,7 +26,7 @@ import type { WorkerContext } from './worker-context.ts';
 export interface WorkerParts {
   readonly config: Pick<
     Config,
-    'workerConcurrency' | 'sliceMs' | 'lockMs' | 'stallCheckMs' | 'dispatchWindow' | 'retentionDays'
+    'workerConcurrency' | 'sliceMs' | 'lockMs' | 'stallCheckMs' | 'dispatchWindow' | 'retentionDays' | 'withdrawAfterMs'
   >;
   readonly db: Database;
   readonly store: ArtifactStore;
@@ -46,6 +48,9 @@ export interface Worker {
 
 /** Plan, collect and the bounded form wait for little and are few; chunks have the concurrency that was configured. */
 const RUN_CONCURRENCY = 4;
+
+/** How long stores are waited for when everything is handed back, in ms. */
+const CLOSING_MS = 500;
 
 export function buildWorker(parts: WorkerParts): Worker {
   const { config, db, store, backend, catalog, log, now = () => new Date() } = parts;
@@ -75,50 +80,71 @@ export function buildWorker(parts: WorkerParts): Worker {
     newId: randomUUID,
   };
   const producer = new JobProducer(backend, onError);
+  const mark = backend.openMark();
   const handle = jobHandler(context, new ProgressMarker(db));
   const timings = { lockMs: config.lockMs, stallCheckMs: config.stallCheckMs, handle, onError };
   const consumers = [
     new JobConsumer(backend, { queue: QUEUE_NAMES.runs, concurrency: RUN_CONCURRENCY, ...timings }),
     new JobConsumer(backend, { queue: QUEUE_NAMES.chunks, concurrency: config.workerConcurrency, ...timings }),
   ];
+  const digests = [...catalog.byDigest.keys()];
+  const keeper = queueKeeper(db, backend, mark);
   const upkeep = new MaintenanceRunner(
     [
-      dispatcher(db, producer, config.dispatchWindow),
+      dispatcher(db, producer, { window: config.dispatchWindow, digests, now }),
       reconciler(db, producer, now),
+      keeper,
       reaper(db, now),
+      withdrawer(db, config.withdrawAfterMs, now),
       artifactSweeper(db, store, now),
       permitSweeper(db),
       ...(config.retentionDays > 0 ? [pruner(db, config.retentionDays, now)] : []),
-      workerHeartbeat(db, workerId, [...catalog.byDigest.keys()], now),
+      workerHeartbeat(db, workerId, digests, now),
       partitionKeeper(db, now),
     ],
     log,
   );
-  let listener: ReturnType<typeof listenForDispatch> | undefined;
+  let listener: ReturnType<typeof listenForHints> | undefined;
   let stopped: Promise<void> | undefined;
   const stop = async (graceMs: number) => {
-    await upkeep.stop();
-    await Promise.all([...consumers.map((consumer) => consumer.stop(graceMs)), listener?.stop()]);
+    // Each in its time, so that a store which never answers does not cost the orderly end (what hangs ends with the process).
+    await Promise.all([...consumers.map((consumer) => consumer.stop(graceMs)), within(graceMs, upkeep.stop())]);
     stops.close();
-    await parts.charts.close();
-    await pacing.close();
-    await producer.close();
-    await forgetWorker(db, workerId).catch(() => {});
+    const forgotten = forgetWorker(db, workerId, now());
+    const charts = parts.charts.close().then(() => pacing.close());
+    const closed = [charts, producer.close(CLOSING_MS), mark.close(), listener?.stop(), forgotten];
+    await within(CLOSING_MS, Promise.allSettled(closed));
   };
   return {
     id: workerId,
     async start() {
       await parts.charts.start(pacing.pacer);
       checkSameDefinitions(catalog, parts.charts);
+      // Before any job is taken: a queue that is new to us sends everything again.
+      await keeper.runOnce();
       await Promise.all(consumers.map((consumer) => consumer.start()));
       upkeep.start();
-      listener = listenForDispatch(db, { onNotify: () => upkeep.hurry(DISPATCHER), onError });
+      listener = listenForHints(db, {
+        onDue: () => upkeep.hurry(DISPATCHER),
+        onStop: (runId) => stops.hint(runId),
+        onError,
+      });
     },
     stop(graceMs) {
       stopped ??= stop(graceMs);
       return stopped;
     },
   };
+}
+
+/** Waits for work, but no longer than that. */
+async function within(timeoutMs: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise((resolve) => {
+    timer = setTimeout(resolve, timeoutMs);
+  });
+  await Promise.race([work.catch(() => {}), timeout]);
+  clearTimeout(timer);
 }
 
 /**

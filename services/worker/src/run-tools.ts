@@ -2,6 +2,7 @@ import { type ArtifactStore, isArtifactRef } from '@muster/artifacts';
 import { dispatchTools, type ToolDispatch } from '@muster/envelope';
 import { type InputFile, inputFileTool, resolveCredential, scopeOf } from '@muster/host';
 import type { RunRecord } from '@muster/results';
+import type { StepSignals } from './stop-watch.ts';
 import type { WorkerContext } from './worker-context.ts';
 
 /** The tools of one run: those of the catalog, and the files of its input. */
@@ -13,8 +14,12 @@ export interface RunTools {
   outage(): unknown;
 }
 
-/** Makes the tools of a run. `signal` aborts what they are waiting for. */
-export function runTools(context: WorkerContext, run: RunRecord, signal: AbortSignal): RunTools {
+/** Makes the tools of a run. They are told when their step is asked to stop, and none is begun once it is over. */
+export function runTools(
+  context: WorkerContext,
+  run: RunRecord,
+  { stopSignal, signal: endSignal }: StepSignals,
+): RunTools {
   let outage: unknown;
   const noting = async <T>(work: Promise<T>): Promise<T> => {
     try {
@@ -24,11 +29,12 @@ export function runTools(context: WorkerContext, run: RunRecord, signal: AbortSi
       throw error;
     }
   };
-  const inputFile = inputFileTool((ref) => noting(findFile(context.store, run, ref, signal, noting)));
+  const inputFile = inputFileTool((ref) => noting(findFile(context.store, run, ref, stopSignal, noting)));
   const tools = dispatchTools([...context.catalog.catalog.tools.values(), inputFile], {
     toolCallId: run.id,
     runId: run.id,
-    signal,
+    signal: stopSignal,
+    endSignal,
     resolveCredential,
     pacer: context.pacer,
     timeoutMs: context.catalog.byDigest.get(run.definitionDigest)?.runbook.limits.chartTimeoutMs,

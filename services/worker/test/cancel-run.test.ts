@@ -2,6 +2,7 @@
 import { listEvents, type RunRecord, requestCancel } from '@muster/results';
 import { waitFor } from '@muster/testkit';
 import { expect, test } from 'vitest';
+import { STOP_GRACE_MS } from '../src/stop-grace.ts';
 import { benchTools, type Hooks, machineNames } from './bench-runbooks.ts';
 import { type Bench, openBench, signal, TENANT, untilAborted } from './worker-bench.ts';
 
@@ -184,4 +185,127 @@ test('a cancelled run never runs again, whatever is delivered of it', async () =
     Promise.all([queues.runs.getJobCounts('completed'), queues.chunks.getJobCounts('waiting', 'active')]);
   await waitFor(finished, ([runs, chunks]) => runs.completed === 2 && chunks.waiting === 0 && chunks.active === 0);
   expect({ probes, run: await bench.read(run), rows: await bench.rows(run) }).toEqual(before);
+});
+
+test('a stage that comes to its end after it was told keeps its verdict, and nothing is begun behind it', async () => {
+  const held = signal();
+  const probed: string[] = [];
+  const bench = await withHooks({
+    probe: async (machine, aborted) => {
+      probed.push(machine);
+      if (machine !== 'machine-002') return 10;
+      held.give();
+      await untilAborted(aborted).catch(() => {});
+      return 95;
+    },
+  });
+  const run = await bench.accept('machine_check');
+  await bench.work({ concurrency: 1 });
+  await held.given;
+  await cancel(bench, run);
+  await bench.ended(run);
+  await expectOver(bench, run);
+  const rows = await bench.rows(run);
+  expect(rows.map((row) => row.verdict ?? row.reasonCode)).toEqual([
+    'fine',
+    'fine',
+    'overloaded',
+    ...Array(9).fill('cancelled'),
+  ]);
+  expect(probed).toEqual(machineNames(3));
+});
+
+test('a stage that ignores the cancel is given up, and what it comes to later changes nothing', async () => {
+  const held = signal();
+  const goOn = signal();
+  const over = signal();
+  const bench = await withHooks({
+    probe: async (machine) => {
+      if (machine !== 'machine-002') return 10;
+      held.give();
+      await goOn.given;
+      over.give();
+      return 95;
+    },
+  });
+  const run = await bench.accept('machine_check');
+  await bench.work({ concurrency: 1 });
+  await held.given;
+  await cancel(bench, run);
+  const ended = await bench.ended(run);
+  await expectOver(bench, run);
+  const rows = await bench.rows(run);
+  expect(rows.map((row) => row.verdict ?? row.reasonCode)).toEqual(['fine', 'fine', ...Array(10).fill('cancelled')]);
+  expect(ended.finishedAt!.getTime() - ended.cancelRequestedAt!.getTime()).toBeGreaterThanOrEqual(STOP_GRACE_MS);
+  goOn.give();
+  await over.given;
+  // The worker that gave it up is none the worse: it takes the next run.
+  const next = await bench.accept('machine_check');
+  expect(await bench.ended(next)).toMatchObject({ status: 'completed' });
+  expect(await bench.rows(run)).toEqual(rows);
+});
+
+test('while it collects, and its chart is told: the answer comes without the words of that chart, and says so', async () => {
+  const begun = signal();
+  const bench = await withHooks({
+    report: (_counts, aborted) => {
+      begun.give();
+      return untilAborted(aborted);
+    },
+  });
+  const run = await bench.accept('machine_check');
+  await bench.work();
+  await begun.given;
+  await cancel(bench, run);
+  await bench.ended(run);
+  await expectOver(bench, run);
+  const { body } = await bench.answer(run);
+  expect(body.result.headline).toBeUndefined();
+  expect(body.result.subjects).toMatchObject({ total: 12, ok: 12 });
+  expect(body.result.verdict_meanings).toMatchObject({ fine: 'its load is not over 90' });
+  expect(body.af_coverage.not_checked).toContainEqual({
+    what: "the collect chart of 'machine_check', which sums the run up",
+    why: 'the run was cancelled before it was through',
+  });
+});
+
+test.each(['machine_check', 'machine_report'])('while %s waits for a person: it is ended', async (runbook) => {
+  const bench = await withHooks({
+    survey: () => {
+      throw new Error('it went on');
+    },
+  });
+  const run = await bench.accept(runbook);
+  await bench.db.query(
+    `update muster.runs set status = 'running', started_at = now(), revision = revision + 1, fence = 1, dispatched_at = now(),
+      dispatch_no = 1 where id = $1`,
+    [run.id],
+  );
+  await bench.db.query(`update muster.runs set status = 'interrupted', revision = revision + 1 where id = $1`, [
+    run.id,
+  ]);
+  await bench.work();
+  await cancel(bench, run);
+  await bench.ended(run);
+  await expectOver(bench, run);
+});
+
+test('when nobody hears of it: the row is read, and the run ends all the same', async () => {
+  const held = signal();
+  const bench = await withHooks({
+    probe: (_machine, aborted) => {
+      held.give();
+      return untilAborted(aborted);
+    },
+  });
+  const run = await bench.accept('machine_check');
+  await bench.work({ concurrency: 1 });
+  await held.given;
+  // As the cancel writes it, but without its notice.
+  await bench.db.query(
+    `update muster.runs set cancel_requested_at = now(), cancel_reason = 'enough', stop_reason = 'cancelled' where id = $1`,
+    [run.id],
+  );
+  await bench.ended(run);
+  await expectOver(bench, run);
 });

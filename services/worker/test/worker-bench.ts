@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ArtifactStore, folderArtifacts, newArtifactRef } from '@muster/artifacts';
-import { canonicalJson, createCatalog, type Runbook, type Tool } from '@muster/envelope';
+import { answerDeclaration, canonicalJson, createCatalog, type Runbook, type Tool } from '@muster/envelope';
 import { INPUT_FILE_TOOL, type LoadedCatalog, type Logger, SecretBox, scopeOf } from '@muster/host';
 import { postgresQueueBackend, type QueueBackend, redisQueueBackend } from '@muster/queue';
 import {
@@ -48,6 +48,8 @@ export interface Bench {
   readonly db: Database;
   readonly databaseUrl: string;
   readonly backend: QueueBackend;
+  /** Empties the queue's store, as a flush or a new and empty server would. */
+  loseQueue(): Promise<void>;
   readonly store: ArtifactStore;
   readonly folder: string;
   readonly sessionId: string;
@@ -129,6 +131,10 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
     catalog,
     logs,
     queues,
+    async loseQueue() {
+      if (options.queue?.name !== 'redis') return void (await db.query(`drop schema ${prefix}_queue cascade`));
+      await (queues.runs.opts.connection as unknown as { flushdb(): Promise<unknown> }).flushdb();
+    },
     async work(over = {}) {
       const worker = buildWorker({
         config: {
@@ -138,6 +144,7 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
           stallCheckMs: 500,
           dispatchWindow: 64,
           retentionDays: 90,
+          withdrawAfterMs: 600_000,
         },
         db: over.db ?? db,
         store: over.store ?? store,
@@ -174,7 +181,12 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
       const outcome = await acceptRun(db, {
         tenant: TENANT,
         session: { id: session.id },
-        definition: { digest, name, version: runbook.version, declaration: { name } },
+        definition: {
+          digest,
+          name,
+          version: runbook.version,
+          declaration: { name, answer: answerDeclaration(runbook) },
+        },
         input: { digest: randomUUID(), canonical },
         form: runbook.form,
         now: new Date('2026-05-05T05:05:05Z'),

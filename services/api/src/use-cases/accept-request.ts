@@ -3,6 +3,7 @@
  * and the run is accepted in one transaction. The answer is given after the commit; a failure on the way is an error and
  * leaves nothing.
  */
+import { answerDeclaration } from '@muster/envelope';
 import type { Definition } from '@muster/host';
 import {
   type AcceptOutcome,
@@ -108,7 +109,8 @@ async function checkInput({ runbook }: Definition, input: Readonly<Record<string
 
 function keptDefinition(definition: Definition) {
   const { name, version } = definition.runbook;
-  return { digest: definition.digest, name, version, declaration: describeRunbook(definition) };
+  const declaration = { ...describeRunbook(definition), answer: answerDeclaration(definition.runbook) };
+  return { digest: definition.digest, name, version, declaration };
 }
 
 /** The limits that hold for the run as a whole: they are fixed at acceptance, like the run's `now`. */

@@ -2,6 +2,9 @@
  * Collect: won once; reads what the chunks left, composes the one answer, mints its walk, posts it once.
  */
 import {
+  type Answer,
+  answerDeclaration,
+  collectDeclared,
   collectFleet,
   errorIdentity,
   type FleetResults,
@@ -34,6 +37,7 @@ import { rerunNote } from '../rerun.ts';
 import { readInput } from '../run-input.ts';
 import { runTools } from '../run-tools.ts';
 import { STOP_REASONS } from '../stop-reasons.ts';
+import { type RunWatch, type StepSignals, stepSignals } from '../stop-watch.ts';
 import type { StoredChunk, StoredPlan } from '../stored-summaries.ts';
 import { readSegment } from '../walk-segment.ts';
 import type { WorkerContext } from '../worker-context.ts';
@@ -72,15 +76,11 @@ async function collectClaimed(
   const { db } = context;
   const { run, fence } = claim;
   const artifacts = new AttemptArtifacts(context, { run, fence });
-  const read = diedTooOften(run) ?? (await readResults(context, claim, runbook, artifacts));
-  const input = await readInput(context, run, runbook);
-  const args = { input, now: run.now.toISOString() };
-  const { tools } = runTools(context, run, stopping);
-  const call = { toolCallId: run.id, runId: run.id, tools, artifacts, signal: stopping };
+  const read = diedTooOften(run) ?? (await readResults(context, run, maxRowsOf(runbook), artifacts));
   const answer =
     read instanceof RunFailure
       ? ({ kind: 'failure', error: read } as const)
-      : await collectFleet(runbook, args, call, read);
+      : await composeAnswer(context, runbook, run, read, artifacts, stopping);
   if (stopping.aborted) return await handBack(context, attempt);
   const failure = answer.kind === 'failure' ? failureBody(answer.error, 'collect') : undefined;
   const status = failure !== undefined ? 'failed' : run.stopReason === 'cancelled' ? 'cancelled' : 'completed';
@@ -94,10 +94,45 @@ async function collectClaimed(
   return done === 'finished' ? COMPLETED : { kind: 'discarded', reason: 'another attempt finished this run' };
 }
 
-async function readResults(
+/**
+ * Runs the collect chart and composes the answer. Once its run is cancelled the chart has the time of a stage that was told
+ * to stop; an answer that it did not get ready for comes without its words.
+ */
+async function composeAnswer(
   context: WorkerContext,
-  { run }: RunClaim,
   runbook: FleetRunbook,
+  run: RunRecord,
+  read: FleetResults,
+  artifacts: AttemptArtifacts,
+  stopping: AbortSignal,
+): Promise<Answer> {
+  const watch = context.stops.watch(run.id, run.stopReason);
+  try {
+    const signals = collectSignals(watch, run.stopReason, stopping);
+    const { tools } = runTools(context, run, signals);
+    const call = { toolCallId: run.id, runId: run.id, tools, artifacts, ...signals };
+    const args = { input: await readInput(context, run, runbook), now: run.now.toISOString() };
+    const answer = await collectFleet(runbook, args, call, read);
+    if (answer.kind !== 'failure' || stopping.aborted || !signals.stopSignal.aborted) return answer;
+    return await collectDeclared(answerDeclaration(runbook), call, read, 'the run was cancelled before it was through');
+  } finally {
+    watch.release();
+  }
+}
+
+/** A run that was stopped before is summed up all the same; where it was cancelled, not for long. */
+function collectSignals(watch: RunWatch, known: RunRecord['stopReason'], stopping: AbortSignal): StepSignals {
+  if (known === null) return stepSignals(watch, stopping);
+  if (known !== 'cancelled') return { stopSignal: stopping, signal: stopping };
+  const signal = AbortSignal.any([watch.overSignal, stopping]);
+  return { stopSignal: signal, signal };
+}
+
+/** Reads what the chunks left, and mints the list of their walks. */
+export async function readResults(
+  context: WorkerContext,
+  run: RunRecord,
+  maxRows: number,
   artifacts: AttemptArtifacts,
 ): Promise<FleetResults | RunFailure> {
   const { db } = context;
@@ -126,7 +161,7 @@ async function readResults(
     ...(stored !== null && { plan: stored.plan }),
     counts,
     totals,
-    head: (await headRows(db, { ...scope, limit: maxRowsOf(runbook) })).map(rowSource),
+    head: (await headRows(db, { ...scope, limit: maxRows })).map(rowSource),
     open: {
       ...open,
       groups: open.groups.map(({ outcome, reason, reasonCode, count, sampleKeys }) => ({
@@ -212,7 +247,8 @@ function rowSource(subject: SubjectRecord): RowSource {
   };
 }
 
-function summaryLine({ counts }: FleetResults, run: RunRecord): string {
+/** What a run came to, in one line. */
+export function summaryLine({ counts }: FleetResults, run: RunRecord): string {
   const stopped = run.stopReason === null ? '' : `stopped (${run.stopReason}); `;
   if (run.dryRun) return `${stopped}dry run: ${counts.total} subjects counted, none assessed`;
   return `${stopped}${counts.total} subjects: ${counts.problem} problem, ${counts.declined} declined, ${counts.ok} ok, ${counts.not_checked} not checked, ${counts.cannot_cover} cannot be covered`;

@@ -5,6 +5,7 @@ import { TurnGate } from '../turn-gate.ts';
 import type { WorkerContext } from '../worker-context.ts';
 import { assessChunk, isSuspect } from './assess-chunk.ts';
 import { collectRun } from './collect-run.ts';
+import { endWithoutDefinition } from './end-without-definition.ts';
 import { openRun } from './open-run.ts';
 import { planRun } from './plan-run.ts';
 import { storeAway } from './run-attempt.ts';
@@ -26,8 +27,9 @@ export function jobHandler(context: WorkerContext, progress: ProgressMarker): Jo
       if (signal.aborted) return HANDED_BACK;
       const opened = await openRun(context, message);
       if (opened.kind === 'not_now') return opened.outcome;
-      const { runbook } = opened.definition;
       const own = { ...context, log };
+      if (opened.kind === 'end_without') return await endWithoutDefinition(own, message, opened.stopReason);
+      const { runbook } = opened.definition;
       if (runbook.form === 'procedure') return await runProcedureJob(own, runbook, message, signal);
       if (message.kind === 'plan') return await planRun(own, runbook, message, signal);
       if (message.kind === 'assess') return await assessChunk(own, runbook, message, signal, progress);

@@ -12,6 +12,7 @@ import { PlanWriter, tooManyForTenant } from '../plan-writer.ts';
 import { chosenKeys } from '../rerun.ts';
 import { readInput } from '../run-input.ts';
 import { runTools } from '../run-tools.ts';
+import { stepSignals } from '../stop-watch.ts';
 import type { StoredPlan } from '../stored-summaries.ts';
 import { mintSegment, walkBytes } from '../walk-segment.ts';
 import type { WorkerContext } from '../worker-context.ts';
@@ -44,9 +45,9 @@ async function planClaimed(
   const watch = context.stops.watch(run.id, run.stopReason);
   try {
     if (watch.reason() !== undefined) return await endPlan(context, attempt);
-    const signal = AbortSignal.any([watch.signal, stopping]);
+    const signals = stepSignals(watch, stopping);
     const artifacts = new AttemptArtifacts(context, { run, fence });
-    const { tools, noting, outage } = runTools(context, run, signal);
+    const { tools, noting, outage } = runTools(context, run, signals);
     const hasTargets = runbook.fleet.target !== undefined;
     const writer = await PlanWriter.open(context, claim, { chunkSize: runbook.limits.chunkSize, hasTargets, noting });
     const input = await readInput(context, run, runbook);
@@ -54,7 +55,7 @@ async function planClaimed(
     const outcome = await planFleet(
       runbook,
       { input, now: run.now.toISOString() },
-      { toolCallId: run.id, runId: run.id, tools, artifacts, signal },
+      { toolCallId: run.id, runId: run.id, tools, artifacts, ...signals },
       (page) => writer.add(page),
       chosen,
     );

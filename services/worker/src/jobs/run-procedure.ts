@@ -16,6 +16,7 @@ import { failureBody } from '../failure-answer.ts';
 import { readInput } from '../run-input.ts';
 import { runTools } from '../run-tools.ts';
 import { STOP_REASONS } from '../stop-reasons.ts';
+import { stepSignals } from '../stop-watch.ts';
 import type { WorkerContext } from '../worker-context.ts';
 import { attemptStep, diedTooOften, handBack, type RunAttempt, tryLater } from './run-attempt.ts';
 
@@ -43,14 +44,14 @@ async function runClaimed(
   const artifacts = new AttemptArtifacts(context, { run, fence });
   const watch = context.stops.watch(run.id, run.stopReason);
   try {
-    const signal = AbortSignal.any([watch.signal, stopping]);
-    const { tools, outage } = runTools(context, run, signal);
+    const signals = stepSignals(watch, stopping);
+    const { tools, outage } = runTools(context, run, signals);
     const call = {
       toolCallId: run.id,
       runId: run.id,
       tools,
       artifacts,
-      signal,
+      ...signals,
       timeoutMs: runbook.limits.chartTimeoutMs,
     };
     const input = await readInput(context, run, runbook);

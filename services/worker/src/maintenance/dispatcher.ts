@@ -24,14 +24,19 @@ const READY_COLLECTS = 100;
 /** Sends what is due. Its name is what a hint hurries. */
 export const DISPATCHER = 'dispatcher';
 
-export function dispatcher(db: Database, producer: JobProducer, window: number): MaintenanceService {
+export function dispatcher(
+  db: Database,
+  producer: JobProducer,
+  options: { readonly window: number; readonly digests: readonly string[]; readonly now: () => Date },
+): MaintenanceService {
+  const { window, digests, now } = options;
   return {
     name: DISPATCHER,
     intervalMs: 500,
     async runOnce() {
       let sent = 0;
       for (;;) {
-        const due = await takeDue(db, { window });
+        const due = await takeDue(db, { window, digests, now: now() });
         if (due.length === 0) return { sent };
         try {
           await producer.send(due.map((item) => ({ message: messageOf(item), priority: item.priority })));
@@ -54,9 +59,8 @@ export function reconciler(db: Database, producer: JobProducer, now: () => Date)
     async runOnce() {
       const olderThan = new Date(now().getTime() - LOST_AFTER_MS);
       const sent = await listDispatched(db, { olderThan, limit: RECONCILE_LIMIT });
-      const living: DispatchItem[] = [];
-      const lost: DispatchItem[] = [];
-      for (const item of sent) ((await producer.isLiving(messageOf(item))) ? living : lost).push(item);
+      const found = new Set((await producer.findLiving(sent.map(messageOf))).map(({ id }) => id));
+      const { living = [], lost = [] } = Object.groupBy(sent, ({ id }) => (found.has(id) ? 'living' : 'lost'));
       await touchDispatched(db, living, now());
       const resent = await redispatch(db, lost);
       const collects = await startReadyCollects(db, { limit: READY_COLLECTS });

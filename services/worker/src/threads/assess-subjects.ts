@@ -34,6 +34,7 @@ export async function assessSubjects(
   const tools = dispatchTools([...loaded.catalog.tools.values()], {
     ...call,
     signal: stop.signal,
+    endSignal: stop.overSignal,
     resolveCredential,
     ...(work.pacer !== undefined && { pacer: work.pacer }),
     timeoutMs: runbook.limits.subjectTimeoutMs,

@@ -63,7 +63,7 @@ async function assessOne(
 ): Promise<AssessedSubject | undefined> {
   const already = stop.reason();
   if (already !== undefined) return notChecked(subject, already, STOP_REASONS[already]);
-  const assessed = await assessor.assess(subject, stop.signal);
+  const assessed = await assessor.assess(subject, stop.overSignal, stop.signal);
   if (assessed !== 'aborted') return assessed;
   const reason = stop.reason();
   return reason === undefined ? undefined : notChecked(subject, reason, STOP_REASONS[reason]);

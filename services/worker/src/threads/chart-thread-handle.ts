@@ -99,7 +99,7 @@ export class ChartThread {
     const number = ++this.#turns;
     const crumbs = new Uint8Array(new SharedArrayBuffer(to - from));
     return new Promise((resolve) => {
-      const stop = () => this.#post({ type: 'stop', turn: number, ...reasonOf(turn) });
+      const stop = () => this.#post({ type: 'stop', turn: number, ...reasonOf(turn), atOnce: turn.stopping.aborted });
       const finish = (end: TurnEnd) => {
         this.#active.delete(number);
         for (const signal of [turn.stop.signal, turn.stopping]) signal.removeEventListener('abort', stop);

@@ -31,7 +31,7 @@ const builders: CoverBuilder[] = [];
 const pacer = new PortPacer(data.pacing);
 
 port.on('message', (message: ToThread) => {
-  if (message.type === 'stop') return stops.get(message.turn)?.stop(message.reason);
+  if (message.type === 'stop') return stops.get(message.turn)?.stop(message.reason, message.atOnce);
   void runTurn(loaded, message.request);
 });
 send({ type: 'ready', definitions: [...loaded.byName].map(([name, { digest }]) => [name, digest] as const) });
@@ -49,6 +49,7 @@ async function runTurn(catalog: LoadedCatalog, request: TurnRequest): Promise<vo
     onResults: (covered) => batches.add(covered),
   });
   batches.close();
+  stop.close();
   stops.delete(request.turn);
   send({ type: 'end', turn: request.turn });
 }

@@ -27,7 +27,7 @@ export class InlineCharts implements ChartRunner {
 
   async take(turn: Turn): Promise<TurnCover> {
     const stop = new TurnStop();
-    const halt = () => stop.stop(turn.stop.reason());
+    const halt = () => stop.stop(turn.stop.reason(), turn.stopping.aborted);
     const signals = [turn.stop.signal, turn.stopping];
     for (const signal of signals) {
       if (signal.aborted) halt();
@@ -47,6 +47,7 @@ export class InlineCharts implements ChartRunner {
         },
       },
     );
+    stop.close();
     for (const signal of signals) signal.removeEventListener('abort', halt);
     return cover.take();
   }

@@ -45,7 +45,13 @@ export interface TurnRequest {
 export type ToThread =
   | { readonly type: 'turn'; readonly request: TurnRequest }
   /** Without a reason the worker stops: what was not assessed stays open. */
-  | { readonly type: 'stop'; readonly turn: number; readonly reason?: StopReason };
+  | {
+      readonly type: 'stop';
+      readonly turn: number;
+      readonly reason?: StopReason;
+      /** What is under way is not waited for. */
+      readonly atOnce?: boolean;
+    };
 
 export type FromThread =
   /** Loaded: the digest of each definition by its name. */
