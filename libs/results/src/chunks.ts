@@ -21,6 +21,8 @@ export interface ChunkRecord {
   readonly fence: number;
   /** Claims that were not handed back in good order: what died on it. */
   readonly starts: number;
+  /** How often a process ended while it assessed the chunk's first subject alone ({@link markAssessing}). */
+  readonly subjectDeaths: number;
   readonly dispatchNo: number;
   readonly wave: number;
 }
@@ -54,7 +56,8 @@ export interface ChunkSummary extends OutcomeCounts {
 
 const CHUNK_COLUMNS = `chunks.id, chunks.tenant, chunks.session_id as "sessionId", chunks.run_id as "runId",
   chunks.first_ordinal as "firstOrdinal", chunks.size, chunks.state, chunks.plan_fence as "planFence", chunks.items,
-  chunks.keys, chunks.fence, chunks.starts, chunks.dispatch_no as "dispatchNo", chunks.wave`;
+  chunks.keys, chunks.fence, chunks.starts, chunks.dispatch_no as "dispatchNo", chunks.wave,
+  chunks.subject_deaths as "subjectDeaths"`;
 const SUMMARY_COLUMNS = `id as "chunkId", first_ordinal as "firstOrdinal", size, wave, ok_count as ok,
   problem_count as problem, declined_count as declined, not_checked_count as "notChecked",
   cannot_cover_count as "cannotCover", summary, walk_ref as "walkRef"`;
@@ -70,7 +73,8 @@ export function claimChunk(
 ): Promise<ChunkClaim | undefined> {
   return db.transaction(async (tx) => {
     const { rows } = await tx.query<ChunkRecord>(
-      `update muster.chunks set fence = chunks.fence + 1, starts = chunks.starts + 1
+      `update muster.chunks set fence = chunks.fence + 1, starts = chunks.starts + 1, assessing = false,
+          subject_deaths = chunks.subject_deaths + chunks.assessing::int
         from muster.runs
         where chunks.id = $1 and chunks.state = 'open' and chunks.dispatch_no <= $2
           and runs.id = chunks.run_id and runs.phase = 'assess' and runs.status = 'running'
@@ -82,6 +86,21 @@ export function claimChunk(
     const run = (await getRun(tx, { tenant: chunk.tenant, runId: chunk.runId }))!;
     return { fence: chunk.fence, starts: chunk.starts, chunk, run };
   });
+}
+
+/**
+ * Notes that the first subject of a claimed chunk begins, or has ceased, to be assessed alone in its process. Who dies in
+ * between died of it; who dies before or after did not.
+ */
+export async function markAssessing(
+  db: Queryable,
+  claim: { chunkId: string; fence: number; assessing: boolean },
+): Promise<void> {
+  await db.query(`update muster.chunks set assessing = $3 where id = $1 and fence = $2 and state = 'open'`, [
+    claim.chunkId,
+    claim.fence,
+    claim.assessing,
+  ]);
 }
 
 /** How often an open chunk was claimed and not handed back or settled since; undefined when it is not open. */

@@ -25,7 +25,7 @@ export { checkErrorBudget } from './check-error-budget.ts';
 export type { DispatchLimits, DueCandidate, InFlight } from './choose-due.ts';
 export { chooseDue } from './choose-due.ts';
 export type { ChunkClaim, ChunkRecord, ChunkSummary, RunProgress } from './chunks.ts';
-export { chunkStarts, chunkSummaries, claimChunk, releaseChunk, runProgress } from './chunks.ts';
+export { chunkStarts, chunkSummaries, claimChunk, markAssessing, releaseChunk, runProgress } from './chunks.ts';
 export type { RunClaim, RunJobPhase } from './claim-run.ts';
 export { claimRun, releaseRun } from './claim-run.ts';
 export { condemnOldRuns } from './condemn-runs.ts';

@@ -20,6 +20,7 @@ export const MIGRATIONS: readonly Migration[] = [
   migration(4, 'canary_gate', false),
   migration(5, 'subject_recordings', false),
   migration(6, 'offered_definitions', false),
+  migration(7, 'careful_turns', false),
 ];
 
 function migration(version: number, name: string, breaking: boolean): Migration {

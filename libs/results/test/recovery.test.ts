@@ -5,6 +5,7 @@ import {
   claimRun,
   finishRun,
   invariants,
+  markAssessing,
   rebuildDispatch,
   rebuildLostQueue,
   requestCancel,
@@ -23,6 +24,27 @@ beforeEach(async () => {
   owner = await newTenant(store.db);
 });
 afterEach(() => store.close());
+
+test('a death is a subject’s doing only when it came while that was being assessed', async () => {
+  const { chunkIds } = await frozen(store.db, await accepted(store.db, owner), [2]);
+  const chunkId = chunkIds[0]!;
+  const claim = async () => (await claimChunk(store.db, { chunkId, dispatchNo: 9 }))!;
+  const deathsAfter = async (marks: readonly boolean[]) => {
+    const { fence } = await claim();
+    for (const assessing of marks) await markAssessing(store.db, { chunkId, fence, assessing });
+    const { chunk } = await claim();
+    return chunk.subjectDeaths;
+  };
+  expect(await deathsAfter([])).toBe(0);
+  expect(await deathsAfter([true, false])).toBe(0);
+  expect(await deathsAfter([true])).toBe(1);
+  expect(await deathsAfter([])).toBe(1);
+  const { fence } = await claim();
+  await claim();
+  await markAssessing(store.db, { chunkId, fence, assessing: true });
+  expect((await claim()).chunk.subjectDeaths).toBe(1);
+  expect((await claim()).starts).toBe(12);
+});
 
 describe('after the queue has lost everything', () => {
   const due = async () => takeDue(store.db, { window: 100 });

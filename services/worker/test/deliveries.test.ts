@@ -106,3 +106,25 @@ describe.each(await testQueueBackends())('on $name', (queue) => {
     expect(await bench.ended(run)).toMatchObject({ status: 'completed' });
   });
 });
+
+test('a chunk whose workers died of something else is assessed one subject at a time, and nobody is blamed', async () => {
+  const held = signal();
+  const probe = async (machine: string) => {
+    if (machine === machineNames(1)[0]) await held.given;
+    return 10;
+  };
+  const bench = await openBench({ tools: benchTools({ probe }) });
+  const run = await bench.accept('machine_check');
+  await bench.work({ concurrency: 1 });
+  await waitFor(
+    () => bench.chunks(run),
+    (chunks) => chunks.some(({ fence }) => fence > 0),
+    { what: 'the first chunk to be begun' },
+  );
+  await bench.db.query('update muster.chunks set starts = 8 where run_id = $1 and fence = 0', [run.id]);
+  held.give();
+  await bench.ended(run);
+  expect((await bench.rows(run)).map(({ verdict }) => verdict)).toEqual(Array(12).fill('fine'));
+  // Five subjects at once, and the other seven each by itself.
+  expect((await bench.chunks(run)).map(({ size }) => size)).toEqual([5, 1, 1, 1, 1, 1, 1, 1]);
+});

@@ -8,6 +8,7 @@ import {
   checkErrorBudget,
   chunkStarts,
   claimChunk,
+  markAssessing,
   releaseChunk,
   settleChunk,
   startCollect,
@@ -24,11 +25,12 @@ import { RELEASED } from './run-attempt.ts';
 
 /** From this start on a chunk is taken one subject a turn, alone in its process: something in it ends processes. */
 const CAREFUL_FROM_START = 3;
-/** From this start on its first subject is set aside: it was alone when the process ended, twice, so it was no accident. */
-const SET_ASIDE_FROM_START = 5;
+/** After so many its first subject is set aside: it was being assessed alone when the process ended, so it was no accident. */
+const SUBJECT_DEATHS = 2;
 
 /** A share of an error budget counts from this many settled subjects on: the first few say little. */
 const BUDGET_MINIMUM_SETTLED = 20;
+
 /** Whether the next turn of a chunk is to be alone in its process. */
 export async function isSuspect(context: WorkerContext, chunkId: string): Promise<boolean> {
   return ((await chunkStarts(context.db, chunkId)) ?? 0) + 1 >= CAREFUL_FROM_START;
@@ -66,11 +68,13 @@ async function coverSubjects(
   items: Uint8Array,
   stopping: AbortSignal,
 ): Promise<TurnCover> {
-  const { run, chunk, starts } = claim;
-  if (starts >= SET_ASIDE_FROM_START) {
-    const reason = `assessing it ended the worker process ${starts - CAREFUL_FROM_START} times, so it was set aside`;
+  const { run, chunk, fence } = claim;
+  if (isSetAside(claim)) {
+    const reason = `assessing it ended the worker process ${chunk.subjectDeaths} times, so it was set aside`;
     return setAside('worker_died', reason);
   }
+  const careful = claim.starts >= CAREFUL_FROM_START;
+  if (careful) await markAssessing(context.db, { chunkId: chunk.id, fence, assessing: true });
   const watch = context.stops.watch(run.id, run.stopReason);
   try {
     return await context.charts.take({
@@ -79,7 +83,7 @@ async function coverSubjects(
       input: await readInput(context, run, runbook),
       now: run.now.toISOString(),
       subjects: { firstOrdinal: chunk.firstOrdinal, names: chunk.keys, items },
-      count: starts >= CAREFUL_FROM_START ? 1 : chunk.size,
+      count: careful ? 1 : chunk.size,
       sliceMs: context.limits.sliceMs,
       waits: runbook.limits.concurrency > 1,
       subjectTimeoutMs: runbook.limits.subjectTimeoutMs,
@@ -88,7 +92,12 @@ async function coverSubjects(
     });
   } finally {
     watch.release();
+    if (careful) await markAssessing(context.db, { chunkId: chunk.id, fence, assessing: false });
   }
+}
+
+function isSetAside({ chunk }: ChunkClaim): boolean {
+  return chunk.subjectDeaths >= SUBJECT_DEATHS;
 }
 
 async function settle(
@@ -121,7 +130,7 @@ async function settle(
         id: remainderId,
         items: context.box.seal(encodeRest(items, subjects.count), remainderId),
         // The rest is taken as carefully, until the subject that ends processes has been found.
-        starts: claim.starts >= CAREFUL_FROM_START && claim.starts < SET_ASIDE_FROM_START ? CAREFUL_FROM_START - 1 : 0,
+        starts: claim.starts >= CAREFUL_FROM_START && !isSetAside(claim) ? CAREFUL_FROM_START - 1 : 0,
       },
     }),
   });
