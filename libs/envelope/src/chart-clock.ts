@@ -3,54 +3,73 @@ import type { Timers } from './run-chart.ts';
 /**
  * The time limit of a chart's run, which stands still while a call of it waits for its turn: what a tool's limits cost
  * is not the subject's fault. While some calls of a run wait and others go on, it stands still too.
+ *
+ * The time that was waited is added behind the limit, so that a clock is read only where something waits.
  */
 export class ChartClock {
-  #timers: Timers = globalThis as unknown as Timers;
-  #onOver: (() => void) | undefined;
-  #timer: unknown;
-  #leftMs = 0;
-  #startedAt = 0;
-  #holds = 0;
-  #running = false;
+  #run: ClockedRun | undefined;
 
   /** Starts it; `onOver` is called once, when `forMs` have gone by in which nothing held it. */
   start(timers: Timers, forMs: number, onOver: () => void): void {
-    this.#timers = timers;
-    this.#leftMs = forMs;
-    this.#onOver = onOver;
-    this.#running = true;
-    this.#holds = 0;
-    this.#arm();
+    this.#run = { timers, onOver, holds: 0, heldFrom: 0, heldMs: 0, isOver: false };
+    arm(this.#run, forMs);
   }
 
   /** Ends it. It may be started again. */
   stop(): void {
-    if (this.#running) this.#timers.clearTimeout(this.#timer);
-    this.#running = false;
+    if (this.#run !== undefined) this.#run.timers.clearTimeout(this.#run.timer);
+    this.#run = undefined;
   }
 
   /** Lets it stand still until what it gives back is called. */
   hold(): () => void {
-    this.#holds++;
-    if (this.#holds === 1 && this.#running) {
-      this.#timers.clearTimeout(this.#timer);
-      this.#leftMs = Math.max(0, this.#leftMs - (this.#now() - this.#startedAt));
-    }
+    const run = this.#run;
+    if (run === undefined) return () => {};
+    if (++run.holds === 1) run.heldFrom = nowOf(run);
     let held = true;
     return () => {
       if (!held) return;
       held = false;
-      this.#holds--;
-      if (this.#holds === 0 && this.#running) this.#arm();
+      // What is left over from a run that has ended holds nobody up.
+      if (--run.holds > 0 || run !== this.#run) return;
+      if (run.isOver) addHeld(run);
+      else run.heldMs += nowOf(run) - run.heldFrom;
     };
   }
+}
 
-  #arm(): void {
-    this.#startedAt = this.#now();
-    this.#timer = this.#timers.setTimeout(() => this.#onOver?.(), this.#leftMs);
-  }
+interface ClockedRun {
+  readonly timers: Timers;
+  readonly onOver: () => void;
+  timer?: unknown;
+  holds: number;
+  heldFrom: number;
+  /** What was waited since the timer was set. */
+  heldMs: number;
+  /** The timer ran out while it was held. */
+  isOver: boolean;
+}
 
-  #now(): number {
-    return this.#timers.now?.() ?? performance.now();
-  }
+function arm(run: ClockedRun, forMs: number): void {
+  run.timer = run.timers.setTimeout(() => {
+    if (run.holds > 0) {
+      run.heldMs += nowOf(run) - run.heldFrom;
+      run.isOver = true;
+    } else if (run.heldMs > 0) {
+      addHeld(run);
+    } else {
+      run.onOver();
+    }
+  }, forMs);
+}
+
+function addHeld(run: ClockedRun): void {
+  const { heldMs } = run;
+  run.heldMs = 0;
+  run.isOver = false;
+  arm(run, heldMs);
+}
+
+function nowOf({ timers }: ClockedRun): number {
+  return timers.now?.() ?? performance.now();
 }

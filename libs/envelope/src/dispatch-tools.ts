@@ -34,8 +34,13 @@ export interface OuterCall {
 }
 
 const LEAST_PATIENCE_MS = 120_000;
-/** Made when the first call needs it. */
 let processPacer: CallPacer | undefined;
+
+/** The process's own pacer, made when the first call needs it. */
+function ownPacer(): CallPacer {
+  processPacer ??= memoryPacer();
+  return processPacer;
+}
 
 /** A tool that failed while it held a credential: what it threw could carry the value, so its name and code stand here. */
 export class ToolFailedError extends Error {
@@ -65,8 +70,7 @@ export function dispatchTools(tools: readonly Tool[], outer: OuterCall): ToolDis
       const signal = options.signal ?? outer.signal;
       const { target } = options;
       const patienceMs = Math.max(outer.timeoutMs ?? 0, LEAST_PATIENCE_MS);
-      processPacer ??= outer.pacer === undefined ? memoryPacer() : undefined;
-      const pacer = (outer.pacer ?? processPacer) as CallPacer;
+      const pacer = outer.pacer ?? ownPacer();
       const call = { tool: name, target, limits: tool.limits, signal, patienceMs, longestMs: patienceMs };
       return await callPaced({ pacer, call, clock }, async () => {
         // Resolved for each try: a credential may be over by the time that a call has waited.

@@ -5,7 +5,7 @@ import { redisQueueBackend } from './redis-queue-backend.ts';
 export { JobConsumer, type JobConsumerOptions } from './job-consumer.ts';
 export { JOB_KINDS, type JobKind, type JobMessage, jobIdOf, QUEUE_NAMES, queueOf } from './job-message.ts';
 export { COMPLETED, HANDED_BACK, type JobOutcome } from './job-outcome.ts';
-export { JobProducer, type OutgoingJob } from './job-producer.ts';
+export { closeWithin, JobProducer, type OutgoingJob } from './job-producer.ts';
 export { type JobHandler, type QueueBackend, QueueUnavailableError } from './queue-backend.ts';
 export type { QueueMark } from './queue-mark.ts';
 export { postgresQueueBackend, redisQueueBackend };

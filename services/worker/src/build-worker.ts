@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { ArtifactStore } from '@muster/artifacts';
 import type { Config, LoadedCatalog, Logger, SecretBox } from '@muster/host';
-import { JobConsumer, JobProducer, QUEUE_NAMES, type QueueBackend } from '@muster/queue';
+import { closeWithin, JobConsumer, JobProducer, QUEUE_NAMES, type QueueBackend } from '@muster/queue';
 import { type Database, forgetWorker, listenForHints } from '@muster/results';
 import { jobHandler } from './jobs/handle-job.ts';
 import { artifactSweeper } from './maintenance/artifact-sweeper.ts';
@@ -108,12 +108,16 @@ export function buildWorker(parts: WorkerParts): Worker {
   let stopped: Promise<void> | undefined;
   const stop = async (graceMs: number) => {
     // Each in its time, so that a store which never answers does not cost the orderly end (what hangs ends with the process).
-    await Promise.all([...consumers.map((consumer) => consumer.stop(graceMs)), within(graceMs, upkeep.stop())]);
+    const upkeepStops = closeWithin(graceMs, [{ close: () => upkeep.stop() }]);
+    await Promise.all([...consumers.map((consumer) => consumer.stop(graceMs)), upkeepStops]);
     stops.close();
-    const forgotten = forgetWorker(db, workerId, now());
-    const charts = parts.charts.close().then(() => pacing.close());
-    const closed = [charts, producer.close(CLOSING_MS), mark.close(), listener?.stop(), forgotten];
-    await within(CLOSING_MS, Promise.allSettled(closed));
+    await closeWithin(CLOSING_MS, [
+      { close: () => forgetWorker(db, workerId, now()) },
+      { close: () => parts.charts.close().then(() => pacing.close()) },
+      { close: () => producer.close(CLOSING_MS) },
+      mark,
+      ...(listener === undefined ? [] : [{ close: listener.stop }]),
+    ]);
   };
   return {
     id: workerId,
@@ -135,16 +139,6 @@ export function buildWorker(parts: WorkerParts): Worker {
       return stopped;
     },
   };
-}
-
-/** Waits for work, but no longer than that. */
-async function within(timeoutMs: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise((resolve) => {
-    timer = setTimeout(resolve, timeoutMs);
-  });
-  await Promise.race([work.catch(() => {}), timeout]);
-  clearTimeout(timer);
 }
 
 /**
