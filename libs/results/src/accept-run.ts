@@ -14,7 +14,7 @@ import { keepInput } from './inputs.ts';
 import { insertRun, type RunAcceptance } from './insert-run.ts';
 import type { RunRecord } from './run-record.ts';
 import { RUN_COLUMNS } from './run-record.ts';
-import { lockReferencedRun, wakeDispatcher } from './runs.ts';
+import { lockReferencedRun, tellChanged, wakeDispatcher } from './runs.ts';
 import { ensureSession, findSession } from './sessions.ts';
 import { hasNoRunLeft, lockTenantQuota, type QuotaName } from './tenant-quotas.ts';
 import { claimUploads, lockUploads } from './uploads.ts';
@@ -48,6 +48,7 @@ export function acceptRun(db: Queryable, acceptance: RunAcceptance): Promise<Acc
     if (run === undefined) return (await findReplay(tx, acceptance, sessionId))!;
     await claimUploads(tx, run, acceptance.uploads ?? []);
     await wakeDispatcher(tx);
+    await tellChanged(tx, run.id);
     return { outcome: 'accepted', run };
   });
 }

@@ -14,12 +14,14 @@ export interface ApiKeyRecord {
   readonly tenant: string;
   readonly name: string;
   readonly role: ApiRole;
+  /** Sees the runs of its whole tenant through doors that are bound to a session. */
+  readonly tenantWide: boolean;
   readonly createdAt: Date;
   readonly revokedAt: Date | null;
   readonly lastUsedAt: Date | null;
 }
 
-const KEY_COLUMNS = `id, tenant, name, role, created_at as "createdAt", revoked_at as "revokedAt",
+const KEY_COLUMNS = `id, tenant, name, role, tenant_wide as "tenantWide", created_at as "createdAt", revoked_at as "revokedAt",
   last_used_at as "lastUsedAt"`;
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** 62^43 is the first power above 2^256. */
@@ -28,13 +30,14 @@ const KEY_LENGTH = 43;
 /** Makes a key. `key` is given here and never again. */
 export async function createApiKey(
   db: Queryable,
-  input: { tenant: string; name: string; role: ApiRole; id?: string; now?: Date },
+  input: { tenant: string; name: string; role: ApiRole; tenantWide?: boolean; id?: string; now?: Date },
 ): Promise<{ id: string; key: string }> {
   const id = input.id ?? randomUUID();
   const key = `mk_${base62(randomBytes(32))}`;
   await db.query(
-    'insert into muster.api_keys (id, tenant, name, role, key_hash, created_at) values ($1, $2, $3, $4, $5, $6)',
-    [id, input.tenant, input.name, input.role, hashKey(key), input.now ?? new Date()],
+    `insert into muster.api_keys (id, tenant, name, role, tenant_wide, key_hash, created_at)
+      values ($1, $2, $3, $4, $5, $6, $7)`,
+    [id, input.tenant, input.name, input.role, input.tenantWide ?? false, hashKey(key), input.now ?? new Date()],
   );
   return { id, key };
 }

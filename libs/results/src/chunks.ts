@@ -4,6 +4,7 @@ import type { Queryable } from './database.ts';
 import type { OutcomeCounts } from './packed-subjects.ts';
 import type { SubjectNames } from './plan-chunks.ts';
 import type { RunRecord, RunScope } from './run-record.ts';
+import { RUN_IS_ASSESSED } from './run-record.ts';
 import { getRun, wakeDispatcher } from './runs.ts';
 
 export interface ChunkRecord {
@@ -77,7 +78,7 @@ export function claimChunk(
           subject_deaths = chunks.subject_deaths + chunks.assessing::int
         from muster.runs
         where chunks.id = $1 and chunks.state = 'open' and chunks.dispatch_no <= $2
-          and runs.id = chunks.run_id and runs.phase = 'assess' and runs.status = 'running'
+          and runs.id = chunks.run_id and ${RUN_IS_ASSESSED}
         returning ${CHUNK_COLUMNS}`,
       [claim.chunkId, claim.dispatchNo],
     );

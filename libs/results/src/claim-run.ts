@@ -6,7 +6,7 @@
 import type { Queryable } from './database.ts';
 import { appendEvents } from './run-events.ts';
 import type { RunPhase, RunRecord } from './run-record.ts';
-import { RUN_COLUMNS } from './run-record.ts';
+import { endsCancelled, RUN_COLUMNS } from './run-record.ts';
 import { lockRun, wakeDispatcher } from './runs.ts';
 
 /** The phases that have one job a run. */
@@ -35,7 +35,7 @@ export function claimRun(
     if (before === undefined || before.phase !== claim.phase || before.dispatchNo > claim.dispatchNo) return undefined;
     // An interrupted run waits for a person, unless it was stopped: then somebody has to end it.
     if (before.status === 'interrupted' && before.stopReason === null) return undefined;
-    const begins = before.status === 'pending' && before.stopReason !== 'cancelled';
+    const begins = before.status === 'pending' && !endsCancelled(before.stopReason);
     const { rows } = await tx.query<RunRecord>(
       `update muster.runs set fence = fence + 1, starts = starts + 1, updated_at = $2,
           status = case when $3 then 'running' else status end,

@@ -17,6 +17,7 @@ import { judgeCanaries } from './check-error-budget.ts';
 import type { DispatchLimits, InFlight } from './choose-due.ts';
 import { chooseDue, inTurnsOfRuns, roomByPriority, withinChunkQuotas } from './choose-due.ts';
 import type { Queryable, Tx } from './database.ts';
+import { RUN_IS_ASSESSED } from './run-record.ts';
 import { offeredDigests } from './workers.ts';
 
 export type DispatchKind = 'plan' | 'procedure' | 'collect' | 'assess';
@@ -89,7 +90,7 @@ export async function listDispatched(
       union all
       (select 'assess', chunks.id, chunks.dispatch_no, runs.priority, chunks.tenant, chunks.run_id, chunks.dispatched_at
         from muster.chunks join muster.runs on runs.id = chunks.run_id
-        where chunks.dispatched_at < $1 and chunks.state = 'open' and runs.phase = 'assess' and runs.status = 'running'
+        where chunks.dispatched_at < $1 and chunks.state = 'open' and ${RUN_IS_ASSESSED}
         order by chunks.dispatched_at limit $2)
     ) sent order by dispatched_at limit $2`,
     [query.olderThan, query.limit],
@@ -157,7 +158,7 @@ async function readCandidates(
               select oldest.*, count(*) over () as siblings from (
                 select * from muster.runs
                   where runs.tenant = assessing_tenants.tenant and runs.priority = priorities.priority
-                    and runs.phase = 'assess' and runs.status = 'running' and ${RUN_IS_OFFERED}
+                    and ${RUN_IS_ASSESSED} and ${RUN_IS_OFFERED}
                   order by runs.created_at, runs.id limit ${RUNS_IN_TURNS}
               ) oldest
             ) runs cross join lateral (
@@ -185,8 +186,7 @@ async function readInFlight(tx: Tx, offered: readonly string[] | null): Promise<
       union all
       select runs.tenant, runs.priority, runs.id, count(*), count(*)
         from muster.chunks join muster.runs on runs.id = chunks.run_id
-        where chunks.state = 'open' and chunks.dispatched_at is not null and runs.phase = 'assess'
-          and runs.status = 'running' and ${RUN_IS_OFFERED}
+        where chunks.state = 'open' and chunks.dispatched_at is not null and ${RUN_IS_ASSESSED} and ${RUN_IS_OFFERED}
         group by runs.id`,
     [offered],
   );

@@ -8,12 +8,13 @@ import { commitArtifacts } from './artifacts.ts';
 import { boundedText, storableText } from './bounded-text.ts';
 import type { Queryable, Tx } from './database.ts';
 import { insertSubjects } from './insert-subjects.ts';
+import { clearCheckpoints, closeInterruption } from './interruptions.ts';
 import { packSubjects, type SubjectSettlement } from './packed-subjects.ts';
 import { keysJson, type SubjectNames } from './plan-chunks.ts';
 import type { RunEventInput } from './run-events.ts';
 import { appendEvents } from './run-events.ts';
 import type { AnswerKind, FinalRunStatus, RunRecord } from './run-record.ts';
-import { RUN_COLUMNS } from './run-record.ts';
+import { endsCancelled, RUN_COLUMNS } from './run-record.ts';
 import { lockRun } from './runs.ts';
 import { condemnUploadsOf } from './uploads.ts';
 
@@ -54,7 +55,7 @@ export function finishRun(db: Queryable, finish: RunFinish): Promise<'finished' 
     const before = await lockRun(tx, finish.runId);
     if (before === undefined || before.fence !== finish.fence) return 'lost';
     if (before.phase === 'done' || before.phase === 'assess') return 'lost';
-    const status = finish.status === 'completed' && before.stopReason === 'cancelled' ? 'cancelled' : finish.status;
+    const status = finish.status === 'completed' && endsCancelled(before.stopReason) ? 'cancelled' : finish.status;
     await commitArtifacts(tx, { runId: before.id, fence: finish.fence }, finish.artifacts ?? [], now);
     await tx.query(
       `insert into muster.answers (run_id, tenant, session_id, kind, body, created_at)
@@ -72,6 +73,8 @@ export function finishRun(db: Queryable, finish: RunFinish): Promise<'finished' 
     );
     const last: RunEventInput = { kind: `run_${status}`, message: summary ?? undefined };
     await appendEvents(tx, rows[0]!, [...(finish.events ?? []), last], now);
+    await closeInterruption(tx, before.id, 'dropped', now);
+    await clearCheckpoints(tx, before.id);
     await condemnUploadsOf(tx, before.id);
     return 'finished';
   });

@@ -20,6 +20,8 @@ export {
   stageArtifact,
   takeStaleArtifacts,
 } from './artifacts.ts';
+export type { AuditInput, AuditPage, AuditRecord } from './audit.ts';
+export { appendAudit, listAudit } from './audit.ts';
 export { boundedText, storableText } from './bounded-text.ts';
 export { checkErrorBudget } from './check-error-budget.ts';
 export type { DispatchLimits, DueCandidate, InFlight } from './choose-due.ts';
@@ -51,13 +53,26 @@ export {
 export type { RowSettlement, RunFinish } from './finish-run.ts';
 export { finishRun } from './finish-run.ts';
 export { forgetRuns } from './forget-runs.ts';
-export type { HintListener, Hints } from './hint-listener.ts';
+export type { Hints } from './hint-listener.ts';
 export { listenForHints } from './hint-listener.ts';
 export type { CanonicalInput } from './inputs.ts';
 export { getRunInput } from './inputs.ts';
 export type { ErrorBudget, RunAcceptance } from './insert-run.ts';
+export type { AnswerOutcome, InterruptionAnswer, RunInterruption } from './interrupt-run.ts';
+export { answerInterruption, expireInterruptions, interruptRun } from './interrupt-run.ts';
+export type {
+  AnsweredCheckpoint,
+  AnswerPolicy,
+  InterruptionInput,
+  InterruptionPage,
+  InterruptionRecord,
+  InterruptionSource,
+  InterruptionState,
+} from './interruptions.ts';
+export { getOpenInterruption, listOpenInterruptions, takeCheckpoint } from './interruptions.ts';
 export type { InvariantName, InvariantViolation } from './invariants.ts';
 export { invariants } from './invariants.ts';
+export type { Listening } from './listen.ts';
 export { markProgress } from './mark-progress.ts';
 export type { MigrationReport, SchemaVersion } from './migrate.ts';
 export { migrate, schemaVersion } from './migrate.ts';
@@ -70,6 +85,8 @@ export type { LosableQueue } from './rebuild-dispatch.ts';
 export { rebuildDispatch, rebuildLostQueue } from './rebuild-dispatch.ts';
 export type { RerunSelection, SubjectEnd } from './rerun-selection.ts';
 export { SUBJECT_ENDS, selectSubjects } from './rerun-selection.ts';
+export type { RunChangeHints } from './run-change-listener.ts';
+export { listenForRunChanges } from './run-change-listener.ts';
 export type { RunEvent, RunEventInput, RunEventKind, RunEventPage } from './run-events.ts';
 export { deriveEventId, listEvents } from './run-events.ts';
 export type {
@@ -83,9 +100,9 @@ export type {
   RunStatus,
   StopReason,
 } from './run-record.ts';
-export { isFinal, RUN_PRIORITIES } from './run-record.ts';
+export { endsCancelled, isFinal, RUN_PRIORITIES } from './run-record.ts';
 export type { RunListQuery, RunPage } from './runs.ts';
-export { getRun, listRuns } from './runs.ts';
+export { getRun, getRuns, listRuns } from './runs.ts';
 export { sealOverdue } from './seal-overdue.ts';
 export type { SessionChoice, SessionRecord } from './sessions.ts';
 export { ensureSession, findSession } from './sessions.ts';

@@ -110,7 +110,14 @@ const STATEMENTS: Readonly<Record<InvariantName, string>> = {
       from muster.chunks where chunks.state = 'open'
     union all
     select artifacts.tenant, artifacts.run_id, format('artifact %s is staged', artifacts.ref)
-      from muster.artifacts where artifacts.state = 'staged'`,
+      from muster.artifacts where artifacts.state = 'staged'
+    union all
+    select interruptions.tenant, interruptions.run_id, format('question %s is open', interruptions.number)
+      from muster.interruptions where interruptions.state = 'open'
+    union all
+    select interruptions.tenant, interruptions.run_id, format('question %s keeps its checkpoint', interruptions.number)
+      from muster.interruptions join muster.runs on runs.id = interruptions.run_id
+      where interruptions.checkpoint is not null and runs.phase = 'done'`,
 };
 
 const VIOLATIONS_EACH = 100;

@@ -21,6 +21,7 @@ export const MIGRATIONS: readonly Migration[] = [
   migration(5, 'subject_recordings', false),
   migration(6, 'offered_definitions', false),
   migration(7, 'careful_turns', false),
+  migration(8, 'interruptions', false),
 ];
 
 function migration(version: number, name: string, breaking: boolean): Migration {

@@ -13,6 +13,8 @@ import { type ArtifactCommit, commitArtifacts } from './artifacts.ts';
 import { storableText } from './bounded-text.ts';
 import type { Queryable, Tx } from './database.ts';
 import { LedgerMismatchError } from './errors.ts';
+import { waitForAnswer } from './interrupt-run.ts';
+import { type InterruptionInput, openInterruption } from './interruptions.ts';
 import { appendEvents } from './run-events.ts';
 import type { RunRecord } from './run-record.ts';
 import { RUN_COLUMNS } from './run-record.ts';
@@ -79,8 +81,9 @@ export function writeChunks(
 }
 
 /**
- * Closes the denominator and opens the assessment. With no subjects the run goes on to collect, and so does a dry run: it
- * keeps its total, and its chunks are deleted. False when the run's fence has moved on.
+ * Closes the denominator and opens the assessment, or asks first: with an `approval` the run waits for a person, and
+ * nothing of it is assessed before the answer. With no subjects the run goes on to collect, and so does a dry run: it
+ * keeps its total, and its chunks are deleted; neither asks. False when the run's fence has moved on.
  *
  * @throws LedgerMismatchError when the chunks do not add up to `total`, or leave a gap; nothing is changed then
  * @throws QuotaExceededError when `total` is over what the tenant may have in a run; nothing is changed then
@@ -94,6 +97,8 @@ export function freezeRun(
     planSummary: unknown;
     /** Artifacts that the plan staged. */
     artifacts?: readonly ArtifactCommit[];
+    /** What is asked before anything is assessed. */
+    approval?: InterruptionInput;
     now?: Date;
   },
 ): Promise<boolean> {
@@ -134,6 +139,10 @@ export function freezeRun(
       ],
       now,
     );
+    const run = rows[0]!;
+    if (plan.approval !== undefined && run.phase === 'assess' && run.stopReason === null) {
+      await waitForAnswer(tx, run, await openInterruption(tx, run, { ...plan.approval, source: 'approval' }, now), now);
+    }
     await wakeDispatcher(tx);
     return true;
   });

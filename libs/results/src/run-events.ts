@@ -13,7 +13,7 @@ import { boundedText } from './bounded-text.ts';
 import type { Queryable, Tx } from './database.ts';
 import { UnknownCursorError } from './errors.ts';
 import type { RunScope, RunStatus } from './run-record.ts';
-import { runInScope } from './runs.ts';
+import { runInScope, tellChanged } from './runs.ts';
 
 export type RunEventKind =
   | 'run_started'
@@ -103,7 +103,7 @@ export function deriveEventId(runId: string, revision: number, seq: number): str
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
-/** Writes entries for a revision that this transaction has just given to the run. */
+/** Writes entries for a revision that this transaction has just given to the run, and tells who waits for changes of it. */
 export async function appendEvents(
   tx: Tx,
   run: { id: string; tenant: string; sessionId: string; revision: number; status: RunStatus },
@@ -133,6 +133,7 @@ export async function appendEvents(
       ],
     );
   }
+  await tellChanged(tx, run.id);
 }
 
 function bounded(text: string | undefined, maxBytes: number): string | null {

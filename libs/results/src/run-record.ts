@@ -6,7 +6,7 @@ export type RunForm = 'procedure' | 'fleet';
 /** A procedure run has the phases `procedure` and `done`, a fleet run the others. */
 export type RunPhase = 'procedure' | 'plan' | 'assess' | 'collect' | 'done';
 /** Why a run ends before everything was assessed. */
-export type StopReason = 'cancelled' | 'deadline' | 'error_budget' | 'withdrawn';
+export type StopReason = 'cancelled' | 'deadline' | 'error_budget' | 'withdrawn' | 'refused' | 'expired';
 export type AnswerKind = 'envelope' | 'absence' | 'failure';
 
 /** 0 goes first. */
@@ -119,6 +119,18 @@ const COLUMNS: Readonly<Record<keyof RunRecord, string>> = {
 export const RUN_COLUMNS = Object.entries(COLUMNS)
   .map(([name, column]) => `runs.${column} as "${name}"`)
   .join(', ');
+
+/** Whether a stop for this reason ends a run as `cancelled`: somebody wanted it not to go on, or nobody wanted it to. */
+export function endsCancelled(reason: StopReason | null): boolean {
+  return reason === 'cancelled' || reason === 'refused' || reason === 'expired';
+}
+
+/**
+ * SQL: the run's chunks are worked on. One that waits for an approval is not assessed, unless it was stopped: then its
+ * chunks are settled without being assessed.
+ */
+export const RUN_IS_ASSESSED = `runs.phase = 'assess'
+  and (runs.status = 'running' or (runs.status = 'interrupted' and runs.stop_reason is not null))`;
 
 /** True for the three statuses that end a run. */
 export function isFinal(status: RunStatus): status is FinalRunStatus {

@@ -5,6 +5,9 @@ import { UnknownCursorError } from './errors.ts';
 import type { RunRecord, RunScope, RunStatus } from './run-record.ts';
 import { RUN_COLUMNS } from './run-record.ts';
 
+/** Where changes of runs are told; the payload is the run's id. */
+export const RUN_CHANNEL = 'muster_run';
+
 /** A page of runs, newest first. `nextAfter` is there when more follow: the id to go on behind. */
 export interface RunPage {
   readonly runs: readonly RunRecord[];
@@ -83,6 +86,26 @@ export async function lockRun(tx: Tx, runId: string): Promise<RunRecord | undefi
     runId,
   ]);
   return rows[0];
+}
+
+/** Runs by their ids, in one query; with a tenant only those of that one. */
+export async function getRuns(
+  db: Queryable,
+  query: { tenant?: string | undefined; ids: readonly string[] },
+): Promise<RunRecord[]> {
+  const { rows } = await db.query<RunRecord>(
+    `select ${RUN_COLUMNS} from muster.runs where id = any($1::uuid[]) and ($2::text is null or tenant = $2)`,
+    [query.ids, query.tenant ?? null],
+  );
+  return rows;
+}
+
+/**
+ * Tells those who wait for changes of a run that there is one, when the transaction commits. It is a hint: the row is the
+ * truth. Settlements never call this.
+ */
+export async function tellChanged(tx: Tx, runId: string): Promise<void> {
+  await tx.query(`select pg_notify('${RUN_CHANNEL}', $1)`, [runId]);
 }
 
 /** Tells workers that a run is to stop, when the transaction commits. It is a hint: the row is the truth. */

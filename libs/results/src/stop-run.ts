@@ -3,10 +3,12 @@
  * it there; a notice makes them look at once. The status changes only when the answer is written.
  */
 
+import { appendAudit } from './audit.ts';
 import { boundedText } from './bounded-text.ts';
 import type { Queryable, Tx } from './database.ts';
+import { closeInterruption } from './interruptions.ts';
 import type { RunRecord, RunScope, RunStatus, StopReason } from './run-record.ts';
-import { isFinal, RUN_COLUMNS } from './run-record.ts';
+import { endsCancelled, isFinal, RUN_COLUMNS } from './run-record.ts';
 import { getRun, lockRun, wakeDispatcher, wakeStopped } from './runs.ts';
 
 export type CancelOutcome =
@@ -21,11 +23,12 @@ const DEFAULT_REASON = 'cancel requested';
 /**
  * Asks for a cancel. A run that nobody has claimed yet goes straight to the job that writes its answer.
  *
- * @param request `reason` is trimmed and cut to 512 bytes; empty becomes `cancel requested` (workflow-tools contract)
+ * @param request `reason` is trimmed and cut to 512 bytes; empty becomes `cancel requested` (workflow-tools contract).
+ * `keyId` is who asks, for the audit.
  */
 export function requestCancel(
   db: Queryable,
-  request: RunScope & { reason?: string; now?: Date },
+  request: RunScope & { reason?: string; keyId?: string; now?: Date },
 ): Promise<CancelOutcome> {
   const now = request.now ?? new Date();
   const reason = boundedText(request.reason ?? '', REASON_BYTES) || DEFAULT_REASON;
@@ -34,32 +37,69 @@ export function requestCancel(
     const run = (await lockRun(tx, request.runId))!;
     if (run.status === 'cancelled') return { outcome: 'already_cancelled', run };
     if (isFinal(run.status)) return { outcome: 'conflict', status: run.status, run };
-    if (run.cancelRequestedAt !== null) return { outcome: 'already_requested', run };
+    if (endsCancelled(run.stopReason)) return { outcome: 'already_requested', run };
     await tx.query(
       `update muster.runs set cancel_requested_at = $2, cancel_reason = $3, stop_reason = 'cancelled'
       where id = $1`,
       [run.id, now, reason],
     );
+    await closeInterruption(tx, run.id, 'dropped', now);
+    const { tenant, id: runId } = run;
+    await appendAudit(tx, { tenant, keyId: request.keyId, action: 'run_cancelled', runId, details: { reason }, now });
     return { outcome: 'requested', run: await sendToItsEnd(tx, run, now) };
   });
 }
 
 /**
  * Stops a run for a reason of Muster's own. The first reason stays, but a cancel goes over it. `final` when the run is
- * over or not there.
+ * over or not there. A run that waits for a person then ends as `expired`, whatever the reason: nobody answered by then.
  */
 export function stopRun(
   db: Queryable,
-  stop: { runId: string; stopReason: Exclude<StopReason, 'cancelled'>; now?: Date },
+  stop: { runId: string; stopReason: Exclude<StopReason, 'cancelled' | 'refused' | 'expired'>; now?: Date },
 ): Promise<'stopped' | 'already_stopped' | 'final'> {
+  const now = stop.now ?? new Date();
   return db.transaction(async (tx) => {
     const run = await lockRun(tx, stop.runId);
     if (run === undefined || isFinal(run.status)) return 'final';
     if (run.stopReason !== null) return 'already_stopped';
+    if (run.status === 'interrupted') {
+      await endWaiting(tx, run, 'expired', `nobody answered before the run was stopped (${stop.stopReason})`, now);
+      return 'stopped';
+    }
     await tx.query('update muster.runs set stop_reason = $2 where id = $1', [run.id, stop.stopReason]);
-    await sendToItsEnd(tx, run, stop.now ?? new Date());
+    await sendToItsEnd(tx, run, now);
     return 'stopped';
   });
+}
+
+/**
+ * Ends a locked run that waits for a person: somebody said no, or nobody said anything. It ends as a cancelled run does.
+ * An expiry is in the audit; a refusal is an answer, and whoever stores that writes it there.
+ */
+export async function endWaiting(
+  tx: Tx,
+  run: RunRecord,
+  stopReason: 'refused' | 'expired',
+  why: string,
+  now: Date,
+): Promise<RunRecord> {
+  await tx.query(
+    'update muster.runs set cancel_requested_at = $2, cancel_reason = $3, stop_reason = $4 where id = $1',
+    [run.id, now, boundedText(why, REASON_BYTES), stopReason],
+  );
+  const question = await closeInterruption(tx, run.id, 'expired', now);
+  if (question !== undefined) {
+    await appendAudit(tx, {
+      tenant: run.tenant,
+      action: 'run_expired',
+      runId: run.id,
+      interruptionId: question.id,
+      details: { number: question.number, question: question.question, why },
+      now,
+    });
+  }
+  return await sendToItsEnd(tx, run, now);
 }
 
 /**

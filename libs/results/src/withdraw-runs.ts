@@ -4,7 +4,7 @@
  *
  * Invariant: a run waits for its definition for the whole of the patience, counted from its own acceptance and from the
  * last offer, and it is judged only where somebody has lived for a while: after everybody was away, whoever is back first
- * does not know yet who else comes back.
+ * does not know yet who else comes back. A run that waits for a person needs nobody's definition meanwhile.
  */
 
 import type { Queryable } from './database.ts';
@@ -49,7 +49,8 @@ export async function withdrawRuns(db: Queryable, query: WithdrawalRule & { limi
   const { rows: awaited } = await db.query<AwaitedDefinition>(
     `select digest, offered_at as "offeredAt" from muster.definitions
       where exists (select from muster.runs
-        where runs.definition_digest = definitions.digest and phase <> 'done' and stop_reason is null)`,
+        where runs.definition_digest = definitions.digest and phase <> 'done' and stop_reason is null
+          and status <> 'interrupted')`,
   );
   if (awaited.length === 0) return [];
   const { rows: living } = await db.query<WorkerRecord>(
@@ -62,6 +63,7 @@ export async function withdrawRuns(db: Queryable, query: WithdrawalRule & { limi
     const { rows } = await tx.query<{ id: string }>(
       `select id from muster.runs
         where definition_digest = any($1::text[]) and created_at < $2 and phase <> 'done' and stop_reason is null
+          and status <> 'interrupted'
         order by created_at, id limit $3 for no key update skip locked`,
       [withdrawn, new Date(query.now.getTime() - query.patienceMs), query.limit],
     );
