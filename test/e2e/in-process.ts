@@ -39,7 +39,9 @@ export async function runHere(
     },
   };
   if (runbook.form === 'procedure') {
-    const { answer, rows } = await runProcedure(runbook, { now: NOW, ...input }, call);
+    const outcome = await runProcedure(runbook, { now: NOW, ...input }, call);
+    if (outcome.kind === 'interrupted') throw new Error(`the run here asks: ${outcome.question.question}`);
+    const { answer, rows } = outcome;
     if (answer.kind !== 'envelope') throw new Error(`the run here gave a ${answer.kind}`);
     return { rows: [...rows], answer: comparable(answer.body) };
   }

@@ -23,13 +23,20 @@ export interface ChartSummary {
   readonly report?: unknown;
 }
 
-/** Sums up a chart's run. Branches that failed are declared after what the chart declared itself. */
-export function summariseChart(run: ChartRun, records: readonly InnerCallRecord[], decider: string): ChartSummary {
+/** What a run's inner calls declared. */
+export type InnerDeclarations = Pick<ChartSummary, 'innerLedger' | 'stamp'>;
+
+/** Reads what inner calls declared. */
+export function innerDeclarations(records: readonly InnerCallRecord[]): InnerDeclarations {
   const stamp = firstStamp(records);
+  return { innerLedger: innerLedger(records), ...(stamp !== undefined && { stamp }) };
+}
+
+/** Sums up a chart's run. Branches that failed are declared after what the chart declared itself. */
+export function summariseChart(run: ChartRun, inner: InnerDeclarations, decider: string): ChartSummary {
   return {
-    innerLedger: innerLedger(records),
+    ...inner,
     ownLedger: ownLedger(run),
-    ...(stamp !== undefined && { stamp }),
     heard: hearLabels(run.decisions, decider),
     walk: run.walkCounts,
     ...(run.state.report !== undefined && { report: cleanJson(run.state.report) }),
@@ -37,12 +44,12 @@ export function summariseChart(run: ChartRun, records: readonly InnerCallRecord[
 }
 
 /** The ledgers of inner calls, folded in the order of the calls; an absence that was allowed declares its own. */
-export function innerLedger(records: readonly InnerCallRecord[]): Ledger {
+function innerLedger(records: readonly InnerCallRecord[]): Ledger {
   return mergeLedgers(records.map((record) => cleanLedger(ledgerOfResult(record.result))));
 }
 
 /** The first provenance that an inner result declared: on its payload, else at its top level. */
-export function firstStamp(records: readonly InnerCallRecord[]): Readonly<Record<string, unknown>> | undefined {
+function firstStamp(records: readonly InnerCallRecord[]): Readonly<Record<string, unknown>> | undefined {
   for (const { result } of records) {
     if (!isPlainObject(result)) continue;
     for (const place of [result.result, result]) {

@@ -2,6 +2,7 @@
  * Definition: a declaration is checked whole before anything runs, and every refusal names the option and the value.
  */
 import type { DecideRule, FlowChart } from 'footprintjs';
+import { checkAnswers } from './answer-policy.ts';
 import { isPlainObject } from './plain-object.ts';
 import { probeChart } from './probe-chart.ts';
 import { checkRules as findRuleFault } from './rule-check.ts';
@@ -84,6 +85,7 @@ export function defineRunbook<Subject = never>(declaration: RunbookDeclaration<S
   checkWalk(declaration.walk, fail);
   checkComposition(name, declaration);
   if (typeof declaration.input?.safeParse !== 'function') throw fail('input', 'a zod object', declaration.input);
+  checkAnswers(declaration, fail);
   const limits = checkLimits(declaration.limits, fail);
   const { procedure, fleet } = declaration as { procedure?: unknown; fleet?: unknown };
   if ((procedure === undefined) === (fleet === undefined)) {
@@ -182,7 +184,7 @@ function probeFleet(name: string, fleet: unknown, fail: Refusal): FleetRunbook['
   for (const option of ['plan', 'key', 'assess', 'row'] as const) {
     if (typeof fleet[option] !== 'function') throw fail(`fleet.${option}`, 'a function', fleet[option]);
   }
-  for (const option of ['identity', 'target', 'collect'] as const) {
+  for (const option of ['identity', 'target', 'collect', 'approve'] as const) {
     if (fleet[option] !== undefined && typeof fleet[option] !== 'function')
       throw fail(`fleet.${option}`, 'a function', fleet[option]);
   }

@@ -10,11 +10,13 @@ import type { Runbook } from './define-runbook.ts';
  * stands for the code that it calls.
  */
 export function definitionText(runbook: Runbook, buildId: string): string {
-  const { input, limits, charts, ...declared } = runbook;
+  // Who may answer, and for how long, is no part of how things are judged.
+  const { input, resume, answers, asTool, limits, charts, ...declared } = runbook;
   const structures = Object.fromEntries(
     Object.entries(charts).map(([name, chart]) => [name, chart.buildTimeStructure]),
   );
-  return canonicalJson({ ...declared, structures, input: z.toJSONSchema(input), buildId });
+  const schemas = { input: z.toJSONSchema(input), ...(resume !== undefined && { resume: z.toJSONSchema(resume) }) };
+  return canonicalJson({ ...declared, structures, ...schemas, buildId });
 }
 
 /** JSON with sorted keys. Functions and patterns are their source; what is undefined is left out. */

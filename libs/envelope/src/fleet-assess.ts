@@ -8,7 +8,7 @@
 import type { FlowChart } from 'footprintjs';
 import { absenceSignalOf } from './absence.ts';
 import { ChartClock } from './chart-clock.ts';
-import { type ChartSummary, summariseChart } from './chart-summary.ts';
+import { type ChartSummary, innerDeclarations, summariseChart } from './chart-summary.ts';
 import { cleanJson, cleanLine } from './clean-text.ts';
 import type { Decision, DecisionEvidenceRecord } from './decision.ts';
 import { DOUBT_TEXT, decidingLabel, isDecisionOf } from './decision.ts';
@@ -93,7 +93,7 @@ export function createAssessor(
       // A chart that is still running somewhere may call its tools late: its slot is not used again.
       if (run.outcome !== 'failed') free.push(slot);
       if (run.outcome === 'failed' && (signal?.aborted || stopSignal?.aborted)) return 'aborted';
-      const summary = summariseChart(run, slot.records, runbook.verdicts.decider);
+      const summary = summariseChart(run, innerDeclarations(slot.records), runbook.verdicts.decider);
       const { key, ordinal, identity, target } = planned;
       const place = {
         ordinal,

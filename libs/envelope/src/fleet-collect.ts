@@ -8,7 +8,7 @@ import type { Answer } from './answer.ts';
 import { RunFailure } from './answer.ts';
 import { type AnswerDeclaration, answerDeclaration } from './answer-declaration.ts';
 import { ChartClock } from './chart-clock.ts';
-import { type ChartSummary, summariseChart } from './chart-summary.ts';
+import { type ChartSummary, innerDeclarations, summariseChart } from './chart-summary.ts';
 import type { CoverageEntry, Ledger } from './coverage.ts';
 import { EMPTY_LEDGER, mergeLedgers } from './coverage.ts';
 import type { FleetRunbook } from './define-runbook.ts';
@@ -211,7 +211,11 @@ async function runCollectChart(
     timers: call.timers,
   });
   if (run.outcome === 'completed') {
-    return { kind: 'summary', summary: summariseChart(run, records, runbook.verdicts.decider), walk: run.walk };
+    return {
+      kind: 'summary',
+      summary: summariseChart(run, innerDeclarations(records), runbook.verdicts.decider),
+      walk: run.walk,
+    };
   }
   if (run.outcome === 'paused') {
     const message = `the collect chart of '${runbook.name}' paused; only a bounded procedure may`;

@@ -4,7 +4,7 @@
  */
 import { RunFailure } from './answer.ts';
 import { ChartClock } from './chart-clock.ts';
-import { type ChartSummary, summariseChart } from './chart-summary.ts';
+import { type ChartSummary, innerDeclarations, summariseChart } from './chart-summary.ts';
 import { cleanText } from './clean-text.ts';
 import type { FleetRunbook } from './define-runbook.ts';
 import { describe } from './describe.ts';
@@ -128,7 +128,7 @@ export async function planFleet(
       total: seen.size,
       duplicates: { count: duplicates, samples },
       ...(only !== undefined && { missing: keysNotIn(seen, only) }),
-      summary: summariseChart(run, records, runbook.verdicts.decider),
+      summary: summariseChart(run, innerDeclarations(records), runbook.verdicts.decider),
       walk: run.walk,
       ...(recording !== undefined && { recording }),
     },

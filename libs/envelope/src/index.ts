@@ -9,6 +9,14 @@ export {
 } from './absence.ts';
 export { type Answer, RunFailure } from './answer.ts';
 export { type AnswerDeclaration, answerDeclaration, readAnswerDeclaration } from './answer-declaration.ts';
+export {
+  APPROVAL_ANSWER,
+  answerPolicyOf,
+  askBeforeAssess,
+  DEFAULT_ANSWER_MS,
+  resumeSchemaOf,
+  resumeSupported,
+} from './answer-policy.ts';
 export type { BranchFailure } from './branch-failures.ts';
 export type {
   CallPacer,
@@ -83,9 +91,17 @@ export {
 export { type FleetPlan, type NamedCount, type PlannedSubject, type PlanOutcome, planFleet } from './fleet-plan.ts';
 export { countSubjects, type FleetOutcome, GROUP_SAMPLES, MAX_GROUPS, runFleet } from './fleet-run.ts';
 export { type FleetTotals, mergeTotals, NO_TOTALS, totalSubjects } from './fleet-totals.ts';
+export type { InterruptQuestion } from './interrupt-question.ts';
 export { normalizeFacts } from './normalize-facts.ts';
 export { isPlainObject } from './plain-object.ts';
-export { answerStopped, type ProcedureOutcome, type RunCall, runProcedure } from './procedure-run.ts';
+export {
+  answerStopped,
+  type ProcedureInterruption,
+  type ProcedureOutcome,
+  type RunCall,
+  resumeProcedure,
+  runProcedure,
+} from './procedure-run.ts';
 export { renderCsv } from './render-csv.ts';
 export { type RenderOptions, renderEnvelope } from './render-envelope.ts';
 export { ChartTimeoutError, type Timers } from './run-chart.ts';
@@ -93,7 +109,9 @@ export type {
   AssessArgs,
   CollectArgs,
   FleetProcedure,
+  PlanCounts,
   RunArgs,
+  RunbookAnswers,
   RunbookDeclaration,
   RunbookPresentation,
   RunbookProcedure,

@@ -2,17 +2,30 @@
  * The bounded form: one chart, one answer. The seed's runbook-as-tool and a run on the queue both come through here.
  */
 
-import type { RedactionPolicy } from 'footprintjs';
+import type { FlowChart, RedactionPolicy } from 'footprintjs';
 import { absenceSignalOf } from './absence.ts';
 import { type Answer, RunFailure } from './answer.ts';
 import { ChartClock } from './chart-clock.ts';
+import type { ChartPause } from './chart-pause.ts';
 import { summariseChart } from './chart-summary.ts';
 import type { CoverageEntry } from './coverage.ts';
 import { EMPTY_LEDGER } from './coverage.ts';
 import type { Decision, DecisionEvidenceRecord } from './decision.ts';
 import { DOUBT_TEXT, isDecisionOf } from './decision.ts';
 import { composeEnvelope, countDeclined, isVerdictKind, type RunbookEnvelope } from './envelope.ts';
-import { type ChartRun, runChart, type Timers } from './run-chart.ts';
+import { errorIdentity } from './error-identity.ts';
+import { type InterruptQuestion, readQuestion } from './interrupt-question.ts';
+import {
+  joinLegs,
+  legOf,
+  type ProcedureCheckpoint,
+  type ProcedureLeg,
+  readCheckpoint,
+  withHiddenKeys,
+  writeCheckpoint,
+} from './procedure-checkpoint.ts';
+import { redactValue } from './redaction.ts';
+import { type ChartRun, type ChartRunOptions, runChart, type Timers } from './run-chart.ts';
 import type {
   RunbookPresentation,
   RunbookProcedure,
@@ -25,8 +38,8 @@ import type { ToolDispatch } from './tool-dispatch.ts';
 import { recordingDispatch } from './tool-dispatch.ts';
 import { declaredMeanings, verdictMeanings } from './verdict-meanings.ts';
 import { DECLINED_VERDICT, DEFAULT_MAX_ROWS, type VerdictRow, verdictRowsOf } from './verdict-rows.ts';
-import { DEFAULT_WALK_CAP, projectWalk } from './walk.ts';
-import { mintRecording, mintWalk, recordingOptions } from './walk-artifact.ts';
+import { DEFAULT_WALK_CAP, projectRows, projectWalk } from './walk.ts';
+import { mintRecording, mintWalk, recordingOptions, type WalkDescriptor } from './walk-artifact.ts';
 
 /** What the bounded form needs of a declaration. */
 export interface BoundedRunbook {
@@ -56,6 +69,7 @@ export interface RunCall {
 
 /** An answer, and all of its rows: the envelope shows them only to its cap. */
 export interface ProcedureOutcome {
+  readonly kind: 'answered';
   readonly answer: Answer;
   readonly rows: readonly VerdictRow[];
   /**
@@ -65,37 +79,102 @@ export interface ProcedureOutcome {
   readonly evidence: readonly (DecisionEvidenceRecord | undefined)[];
 }
 
+/** A chart that asks, and waits for the answer. */
+export interface ProcedureInterruption {
+  readonly kind: 'interrupted';
+  readonly question: InterruptQuestion;
+  /** JSON text for {@link resumeProcedure}, in whichever process. It holds everything unredacted: encrypt it. */
+  readonly checkpoint: string;
+  /** The walk up to here, filed as `pre-pause`. */
+  readonly walk: WalkDescriptor;
+}
+
 /**
- * Runs a bounded runbook once.
+ * Runs a bounded runbook once, up to its answer or its first question.
  *
  * @param args the chart's run input; `{}` when the run has none (a null input would skip validation: FACTS)
  */
-export async function runProcedure(
+export function runProcedure(
   runbook: BoundedRunbook,
   args: Record<string, unknown>,
   call: RunCall,
-): Promise<ProcedureOutcome> {
+): Promise<ProcedureOutcome | ProcedureInterruption> {
+  return runLeg(runbook, { args, legs: [] }, call);
+}
+
+/**
+ * Goes on from a question, up to the answer or the next question. The stage that asked begins again from its top when it
+ * asked in its middle (`interrupt`): what stands before the question is done twice.
+ *
+ * @param checkpoint what {@link ProcedureInterruption} gave; an answer is good for one continuation, and whoever stores
+ * the two sees to that
+ * @param answer checked by the caller
+ */
+export async function resumeProcedure(
+  runbook: BoundedRunbook,
+  checkpoint: string,
+  answer: Readonly<Record<string, unknown>>,
+  call: RunCall,
+): Promise<ProcedureOutcome | ProcedureInterruption> {
+  const read = readCheckpoint(checkpoint);
+  if (read === undefined) {
+    const error = new RunFailure(
+      'checkpoint_invalid',
+      `the checkpoint of '${runbook.name}' is none that this build reads`,
+    );
+    return unanswered({ kind: 'failure', error });
+  }
+  const { chart, ...begun } = read;
+  return await runLeg(runbook, { ...begun, resume: { checkpoint: chart, answer } }, call);
+}
+
+/** What a leg of a procedure begins with: the run's input, and what its earlier legs contributed. */
+interface LegStart extends Pick<ProcedureCheckpoint, 'args' | 'legs' | 'hiddenKeys'> {
+  readonly resume?: NonNullable<ChartRunOptions['resume']>;
+}
+
+async function runLeg(
+  runbook: BoundedRunbook,
+  start: LegStart,
+  call: RunCall,
+): Promise<ProcedureOutcome | ProcedureInterruption> {
   const clock = new ChartClock();
   const { tools, records } = recordingDispatch(call.tools, runbook.name, clock);
   const chart = runbook.procedure(tools);
   const run = await runChart(chart, {
-    input: structuredClone(args),
+    input: structuredClone(start.args) as Record<string, unknown>,
     signal: call.signal,
     stopSignal: call.stopSignal,
     clock,
     timeoutMs: call.timeoutMs,
-    redact: runbook.redact,
+    redact: withHiddenKeys(runbook.redact, start.hiddenKeys),
     timers: call.timers,
     recorded: recordingOptions(runbook.walk) !== undefined,
+    ...(start.resume !== undefined && { resume: start.resume }),
   });
   if (run.outcome === 'failed') return unanswered(failureOrAbsence(run.error));
-  if (run.outcome === 'paused') return unanswered({ kind: 'failure', error: pausedFailure(runbook.name, run) });
+  const legs = [...start.legs, legOf(run, records)];
+  return run.pause === undefined
+    ? await compose(runbook, chart, run, legs, call)
+    : await interrupt(runbook, { ...start, legs }, run, run.pause, call);
+}
+
+/** Composes the answer of a chart that came to its end, over all of its legs. */
+async function compose(
+  runbook: BoundedRunbook,
+  chart: FlowChart,
+  lastLeg: ChartRun,
+  legs: readonly ProcedureLeg[],
+  call: RunCall,
+): Promise<ProcedureOutcome> {
   const decider = runbook.verdicts?.decider ?? '';
-  const summary = summariseChart(run, records, decider);
+  const { innerLedger, stamp, ...whole } = joinLegs(legs);
+  const run = { ...lastLeg, ...whole };
+  const summary = summariseChart(run, { innerLedger, stamp }, decider);
   const facts = { toolName: runbook.name, toolCallId: call.toolCallId, runId: call.runId };
-  const walk = projectWalk(run.walk, runbook.walk?.cap ?? DEFAULT_WALK_CAP);
+  const walk = projectRows(run.walk, run.walkCounts, runbook.walk?.cap ?? DEFAULT_WALK_CAP);
   const descriptor = {
-    ...(await mintWalk(call.artifacts, walk, facts)),
+    ...(await mintWalk(call.artifacts, walk, facts, legs.length === 1 ? 'full' : 'post-resume')),
     ...(await mintRecording(call.artifacts, run.recording, runbook.walk, facts)),
   };
   const rows = isVerdictKind(runbook.resultKind) ? verdictRowsOf(run.state) : [];
@@ -122,7 +201,12 @@ export async function runProcedure(
     meanings,
     walk: descriptor,
   });
-  return { answer: { kind: 'envelope', body }, rows, evidence: joinEvidence(rows, run.decisions, decider) };
+  return {
+    kind: 'answered',
+    answer: { kind: 'envelope', body },
+    rows,
+    evidence: joinEvidence(rows, run.decisions, decider),
+  };
 }
 
 /** The answer of a bounded run that was stopped: nothing was assessed, and why. */
@@ -155,13 +239,41 @@ export function failureOrAbsence(error: unknown): Extract<Answer, { kind: 'absen
 }
 
 function unanswered(answer: Answer): ProcedureOutcome {
-  return { answer, rows: [], evidence: [] };
+  return { kind: 'answered', answer, rows: [], evidence: [] };
 }
 
-function pausedFailure(name: string, run: ChartRun): RunFailure {
-  const failure = new RunFailure('paused', `the procedure of '${name}' paused, and this call cannot resume it`);
+/** Files the walk so far and writes down where the chart stands. */
+async function interrupt(
+  runbook: BoundedRunbook,
+  { args, legs }: Pick<LegStart, 'args' | 'legs'>,
+  run: ChartRun,
+  { checkpoint, data, refusal }: ChartPause,
+  call: RunCall,
+): Promise<ProcedureOutcome | ProcedureInterruption> {
+  if (refusal !== undefined) return unanswered({ kind: 'failure', error: pausedFailure(runbook, refusal, checkpoint) });
+  const { walk, walkCounts } = joinLegs(legs);
+  let text: string;
+  try {
+    text = writeCheckpoint({ args, legs, hiddenKeys: run.hidden?.keys ?? [], chart: checkpoint });
+  } catch (error) {
+    const why = `its state is no plain JSON (${errorIdentity(error)})`;
+    return unanswered({ kind: 'failure', error: pausedFailure(runbook, why, checkpoint) });
+  }
+  const facts = { toolName: runbook.name, toolCallId: call.toolCallId, runId: call.runId };
+  const projected = projectRows(walk, walkCounts, runbook.walk?.cap ?? DEFAULT_WALK_CAP);
+  return {
+    kind: 'interrupted',
+    question: readQuestion(redactValue(data, run.hidden)),
+    checkpoint: text,
+    walk: await mintWalk(call.artifacts, projected, facts, 'pre-pause'),
+  };
+}
+
+/** The failure of a procedure that paused where nobody can resume it, with where it stands as `checkpoint`. */
+export function pausedFailure({ name }: { readonly name: string }, why: string, checkpoint: unknown): RunFailure {
+  const failure = new RunFailure('paused', `the procedure of '${name}' paused and cannot go on: ${why}`);
   // It holds everything unredacted, so it is there for who asks by name and for no logger.
-  Object.defineProperty(failure, 'checkpoint', { value: run.checkpoint(), enumerable: false });
+  Object.defineProperty(failure, 'checkpoint', { value: checkpoint, enumerable: false });
   return failure;
 }
 

@@ -5,15 +5,18 @@
  * - state is read from the redacted view, never from live memory;
  * - exception text never reaches the walk or a recording: an error is its name and code;
  * - an absence that a fan-out swallowed still ends the run; a branch that failed is named, not left as an empty slot;
+ * - a chart that goes on from a pause is heard as one that begins: what it did before is its earlier leg's;
  * - one combined signal bounds the run, and stages see it in their environment (the substrate honours only one of
  *   `signal` and `timeoutMs`, and hands neither to the stages: FACTS); a request to stop is seen by the stages alone, so
  *   that what is under way may come to its end.
  */
-import type { CombinedNarrativeEntry, FlowChart, RedactionPolicy } from 'footprintjs';
+import type { FlowChart, RedactionPolicy } from 'footprintjs';
 import { FlowChartExecutor } from 'footprintjs';
+import { narrative } from 'footprintjs/recorders';
 import { absenceSignalOf } from './absence.ts';
 import { type BranchFailure, watchFanOuts } from './branch-failures.ts';
 import { ChartClock } from './chart-clock.ts';
+import { type ChartCheckpoint, type ChartPause, readPause } from './chart-pause.ts';
 import type { Decision } from './decision.ts';
 import { decisionText, readDecision } from './decision.ts';
 import { errorIdentity } from './error-identity.ts';
@@ -38,6 +41,8 @@ export interface ChartRunOptions {
   readonly timers?: Timers;
   /** Keep what a recording shows of each stage; without it a run is cheaper. */
   readonly recorded?: boolean;
+  /** Go on from where a chart paused, instead of from its beginning. */
+  readonly resume?: { readonly checkpoint: ChartCheckpoint; readonly answer: unknown };
   /** Put in front of every stage id and path of the walk: the place of this chart in a larger run. */
   readonly walkPrefix?: string;
 }
@@ -62,8 +67,10 @@ export interface ChartRun {
   readonly error?: unknown;
   /** `{ snapshot, events, structure }` from the redacted view; built only when it is called, whole after `recorded`. */
   recording(): { snapshot: unknown; events: never[]; structure: unknown };
-  /** Where a paused chart stands. It holds everything unredacted. */
-  checkpoint(): unknown;
+  /** The policy that hid what is hidden: the runbook's own, and what stages marked as sensitive. */
+  readonly hidden: RedactionPolicy | undefined;
+  /** There when `outcome` is `paused`. */
+  readonly pause?: ChartPause;
 }
 
 /** Thrown when a chart ran past its time. */
@@ -78,29 +85,37 @@ export class ChartTimeoutError extends Error {
   }
 }
 
+type NarrativeOptions = NonNullable<Parameters<FlowChartExecutor['enableNarrative']>[0]>;
+
 /** Runs a chart. Never throws for what the chart does: the outcome says it. */
 export async function runChart(chart: FlowChart, options: ChartRunOptions): Promise<ChartRun> {
   const { redact } = options;
   const guarded = guardChart(chart);
-  const executor = new FlowChartExecutor(guarded.chart);
+  const { resume } = options;
+  // A chart that goes on has lost its run input (FACTS).
+  const executor = new FlowChartExecutor(
+    guarded.chart,
+    resume === undefined ? undefined : { readOnlyContext: options.input },
+  );
   if (redact !== undefined) executor.setRedactionPolicy(redact);
   if (options.recorded !== true) {
     // Copies of every value that a stage read and wrote, for a recording alone: the commit log holds what state is made of.
     executor.setReadTracking('off');
     executor.setWriteTracking('off');
   }
-  const heard = listen(executor, redact);
+  const heard = listen(executor, redact, resume !== undefined);
   const fanOuts = guarded.maxDepth === undefined ? undefined : watchFanOuts(executor, guarded.fanOuts);
   let error: unknown;
   let failed = false;
   try {
     error = await runWithin(options, async (signal, told) => {
-      await executor.run({
-        input: options.input,
+      const bounds = {
         signal,
         env: { signal: told },
         ...(guarded.maxDepth !== undefined && { maxDepth: guarded.maxDepth }),
-      });
+      };
+      if (resume === undefined) await executor.run({ input: options.input, ...bounds });
+      else await executor.resume(resume.checkpoint, resume.answer, bounds);
       return refusalOf(told) ?? heard.absence();
     });
     failed = error !== undefined;
@@ -111,9 +126,12 @@ export async function runChart(chart: FlowChart, options: ChartRunOptions): Prom
   const snapshot = executor.getSnapshot({ redact: true });
   const shared: unknown = snapshot.sharedState;
   const hidden = policyWithMarks(redact, snapshot);
-  const entries = executor.getNarrativeEntries() as CombinedNarrativeEntry[];
+  const entries = heard.entries();
+  const checkpoint = failed || !executor.isPaused() ? undefined : executor.getCheckpoint();
   return {
-    outcome: failed ? 'failed' : executor.isPaused() ? 'paused' : 'completed',
+    outcome: failed ? 'failed' : checkpoint !== undefined ? 'paused' : 'completed',
+    ...(checkpoint !== undefined && { pause: readPause(guarded.chart, checkpoint, resume?.checkpoint) }),
+    hidden,
     state: isPlainObject(shared) ? redactValue(shared, hidden) : {},
     walk: toWalkRows(entries, options.walkPrefix),
     walkCounts: countEntries(entries),
@@ -128,12 +146,11 @@ export async function runChart(chart: FlowChart, options: ChartRunOptions): Prom
       events: [],
       structure: chart.buildTimeStructure,
     }),
-    checkpoint: () => executor.getCheckpoint(),
   };
 }
 
 /** Attaches what hears a run: its decisions, its absences, and the sentences of its walk. */
-function listen(executor: FlowChartExecutor, redact: RedactionPolicy | undefined) {
+function listen(executor: FlowChartExecutor, redact: RedactionPolicy | undefined, resumed: boolean) {
   const decisions: Decision[] = [];
   let lastError = 'Error';
   // A retry is rendered when its stage is done, so each keeps its own error until then.
@@ -155,7 +172,7 @@ function listen(executor: FlowChartExecutor, redact: RedactionPolicy | undefined
       if (last !== undefined && event.traversalContext !== undefined) last.stageId = event.traversalContext.stageId;
     },
   });
-  executor.enableNarrative({
+  const sentences: NarrativeOptions = {
     includeValues: false,
     renderer: {
       renderDecision(context) {
@@ -172,8 +189,15 @@ function listen(executor: FlowChartExecutor, redact: RedactionPolicy | undefined
       // An emitted payload is whatever a stage wrote into it; its name is enough for a walk.
       renderEmit: (context) => `Emitted ${context.name}.`,
     },
-  });
-  return { decisions, absence: () => absence };
+  };
+  if (!resumed) {
+    executor.enableNarrative(sentences);
+    return { decisions, absence: () => absence, entries: () => executor.getNarrativeEntries() };
+  }
+  // The executor makes its own narrator when it runs from the beginning, and none when it goes on.
+  const narrator = narrative(sentences);
+  executor.attachCombinedRecorder(narrator);
+  return { decisions, absence: () => absence, entries: () => narrator.getEntries() };
 }
 
 function retryId({ stageName, attempt, message }: { stageName: string; attempt: number; message: string }): string {

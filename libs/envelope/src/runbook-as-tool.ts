@@ -5,7 +5,8 @@ import type { FlowChart, RedactionPolicy } from 'footprintjs';
 import { z } from 'zod';
 import { isPlainObject } from './plain-object.ts';
 import { probeChart } from './probe-chart.ts';
-import { type BoundedRunbook, runProcedure } from './procedure-run.ts';
+import { readCheckpoint } from './procedure-checkpoint.ts';
+import { type BoundedRunbook, pausedFailure, runProcedure } from './procedure-run.ts';
 import type {
   RunbookPresentation,
   RunbookProcedure,
@@ -57,13 +58,17 @@ export function runbookAsTool(options: RunbookAsToolOptions): Tool {
     ...declared,
     ...(schema !== undefined && { inputSchema: schema }),
     async execute(args, context) {
-      const { answer } = await runProcedure(runbook, isPlainObject(args) ? args : {}, {
+      const outcome = await runProcedure(runbook, isPlainObject(args) ? args : {}, {
         toolCallId: context.toolCallId,
         runId: context.runId,
         signal: context.signal,
         tools: context.tools,
         artifacts: context.hasArtifacts === false ? undefined : context.artifacts,
       });
+      if (outcome.kind === 'interrupted') {
+        throw pausedFailure(runbook, 'a tool call waits for nobody', readCheckpoint(outcome.checkpoint)?.chart);
+      }
+      const { answer } = outcome;
       if (answer.kind === 'failure') throw answer.error;
       return answer.body;
     },

@@ -4,6 +4,7 @@
  */
 import type { DecideRule, DefaultBranch, FlowChart, RedactionPolicy } from 'footprintjs';
 import type { ZodType } from 'zod';
+import type { InterruptQuestion } from './interrupt-question.ts';
 import type { ToolDispatch } from './tool-dispatch.ts';
 
 /** How a verdict word stands: fine, something to act on, or no classification reached. */
@@ -115,11 +116,33 @@ export interface FleetProcedure<Subject> {
   readonly row: (state: Readonly<Record<string, unknown>>, subject: Subject) => Readonly<Record<string, unknown>>;
   /** Gets the counters as run input; writes `report` and `coverage`. */
   readonly collect?: (tools: ToolDispatch) => FlowChart;
+  /**
+   * Asks a person between the plan and the assessment, with what was counted; undefined: nobody has to be asked. It is a
+   * function of what it is given, because whoever plans the run again gets the same question.
+   */
+  readonly approve?: (counts: PlanCounts, input: Readonly<Record<string, unknown>>) => InterruptQuestion | undefined;
+}
+
+/** What a plan counted. */
+export interface PlanCounts {
+  readonly subjects: number;
+  /** How many targets they are on; left out where the runbook names none. */
+  readonly targets?: number;
+}
+
+/** Who may answer what a run asks, and for how long. */
+export interface RunbookAnswers {
+  /** Keys of this role and above. Default `approver`. */
+  readonly role?: 'runner' | 'approver' | 'admin';
+  /** Whether the key that started the run may answer. Default false. */
+  readonly self?: boolean;
+  /** How long a question stands before its run ends as cancelled, in ms. Default 24 hours. */
+  readonly withinMs?: number;
 }
 
 /** How far a run may go. */
 export interface RunLimits {
-  /** Subjects a chunk. Default 500. */
+  /** Subjects a chunk. Default 1,000. */
   readonly chunkSize?: number;
   /** Subjects of a chunk that are assessed at once, for charts that wait. Default 1. */
   readonly concurrency?: number;
@@ -156,6 +179,14 @@ interface RunbookCommon {
   readonly redact?: RedactionPolicy;
   /** The tools it calls; a missing one fails when the catalog is built. */
   readonly composedOf?: readonly string[];
+  /**
+   * A closed zod object: what an answer to a question of this runbook must be. A procedure that asks has to declare it; a
+   * fleet with `approve` takes `{ approved, reason? }` by itself.
+   */
+  readonly resume?: ZodType<Record<string, unknown>>;
+  readonly answers?: RunbookAnswers;
+  /** Agents see it as a tool of its own name, too. Default false. */
+  readonly asTool?: boolean;
   /** Whether it can pause for an approval; nothing may be composed of a runbook that does. */
   readonly gates?: boolean;
   /** A closed zod object. */

@@ -65,11 +65,12 @@ export function recordingPutInput(recording: unknown, facts: MintFacts = {}): Mi
   return putInput(RECORDING_ARTIFACT_KIND, recording, facts.label ?? recordingLabel(facts), facts);
 }
 
-/** Mints the walk and describes it. */
+/** Mints the walk and describes it. `segment` says whether it is the whole, or what came before or with a resume. */
 export async function mintWalk(
   sink: ArtifactSink | undefined,
   walk: ProjectedWalk,
   facts: MintFacts,
+  segment: WalkDescriptor['walk_segment'] = 'full',
 ): Promise<WalkDescriptor> {
   const counters = {
     rows: walk.shown,
@@ -78,7 +79,7 @@ export async function mintWalk(
     shown: walk.shown,
     total: walk.total,
     complete: walk.complete,
-    walk_segment: 'full' as const,
+    walk_segment: segment,
   };
   const describeGap = (why: string): WalkDescriptor => ({
     ...counters,
@@ -89,7 +90,7 @@ export async function mintWalk(
   if (sink === undefined) return describeGap('No artifact store was given to this run, so there is no ticket.');
   try {
     const { ref } = await sink.put(chartWalkPutInput(walk.rows, facts));
-    return { ref, kind: CHART_WALK_ARTIFACT_KIND, ...counters, note: walkNote(walk) };
+    return { ref, kind: CHART_WALK_ARTIFACT_KIND, ...counters, note: `${walkNote(walk)}${SEGMENT_NOTES[segment]}` };
   } catch (error) {
     return describeGap(`There is no ticket: the walk could not be stored (${storeError(error)}). ${ONLY_THE_TICKET}`);
   }
@@ -145,6 +146,13 @@ export function recordingOptions(walk: RunbookWalkOptions | undefined): RunbookR
   if (recording === undefined || recording === false) return undefined;
   return recording === true ? {} : recording;
 }
+
+const SEGMENT_NOTES: Readonly<Record<WalkDescriptor['walk_segment'], string>> = {
+  full: '',
+  'pre-pause': ' It ends where the run asked and began to wait.',
+  'post-resume':
+    ' The run waited for an answer on its way; `pause` and `resume` rows say where, and the rows before them are kept.',
+};
 
 function recordingLabel({ toolName, runId }: MintFacts): string {
   if (toolName !== undefined) return `${toolName} recording`;

@@ -1,9 +1,10 @@
 import { type DecideRule, decide, flowChart } from 'footprintjs';
 import { ScopeFacade } from 'footprintjs/advanced';
 import { describe, expect, test, vi } from 'vitest';
-import { absent, evidenceLines, normalizeFacts, RunFailure, runProcedure, type ToolDispatch } from '../src/index.ts';
+import { absent, evidenceLines, normalizeFacts, RunFailure, type ToolDispatch } from '../src/index.ts';
 import { MemorySink } from './memory-sink.ts';
 import { answer, CALL, type State, toolsThat } from './procedures.ts';
+import { runToAnswer } from './run-to-answer.ts';
 
 type Branch = (item: unknown, index: number) => ReturnType<typeof read>;
 
@@ -289,7 +290,7 @@ function posture(age: unknown, options: { declines?: boolean; rules?: DecideRule
 
 const judged = async (age: unknown, options: Parameters<typeof posture>[1] = {}) => {
   const call = { name: 'check', resultKind: 'verdict/check', verdicts: { decider: 'Posture' } };
-  const outcome = await runProcedure({ ...call, procedure: () => posture(age, options) }, {}, CALL);
+  const outcome = await runToAnswer({ ...call, procedure: () => posture(age, options) }, {}, CALL);
   const body = outcome.answer.kind === 'envelope' ? outcome.answer.body : undefined;
   return {
     verdict: outcome.rows[0]?.verdict,

@@ -1,8 +1,9 @@
 import { decide, type FlowChart, flowChart, type RedactionPolicy } from 'footprintjs';
 import { describe, expect, test } from 'vitest';
-import { evidenceLines, type RunbookEnvelope, runbookAsTool, runProcedure } from '../src/index.ts';
+import { evidenceLines, type RunbookEnvelope, runbookAsTool } from '../src/index.ts';
 import { MemorySink } from './memory-sink.ts';
 import { answer, CALL, type State, writes } from './procedures.ts';
+import { runToAnswer } from './run-to-answer.ts';
 
 const SECRET = 'S3CR3T';
 
@@ -152,7 +153,7 @@ describe('one policy means the same everywhere', () => {
     expect(texts[0]?.text).toBe(
       'Rule 2 "another token" matched: token REDACTED ne "REDACTED" and ok true eq true; chose fine.',
     );
-    const outcome = await runProcedure(
+    const outcome = await runToAnswer(
       { name: 'leaky', resultKind: 'verdict/x', verdicts: { decider: 'Posture' }, redact: policy, procedure: single },
       {},
       CALL,
@@ -257,7 +258,7 @@ describe('what a policy reaches', () => {
         .end()
         .build();
     const artifacts = new MemorySink();
-    const outcome = await runProcedure(
+    const outcome = await runToAnswer(
       {
         name: 'judging',
         resultKind: 'verdict/x',

@@ -1,8 +1,9 @@
 import { decide, flowChart } from 'footprintjs';
 import { expect, test } from 'vitest';
 import { inventory, options, runTriage, triage } from '../examples/backup-triage.ts';
-import { COVERAGE_NOTE, evidenceLines, runProcedure, VERDICT_RENDER_NOTE } from '../src/index.ts';
+import { COVERAGE_NOTE, evidenceLines, VERDICT_RENDER_NOTE } from '../src/index.ts';
 import { MemorySink } from './memory-sink.ts';
+import { runToAnswer } from './run-to-answer.ts';
 
 const EXPECTED = {
   af_coverage: {
@@ -111,7 +112,7 @@ test('its condition rows carry the rule, the values it compared and the branch i
 });
 
 test('each row of a bounded run can be asked for its evidence as data', async () => {
-  const outcome = await runProcedure(
+  const outcome = await runToAnswer(
     { ...options, resultKind: 'verdict/backup-posture' },
     {},
     { toolCallId: 'c1', tools: { has: () => true, call: async () => inventory.execute({}, { toolCallId: 'c1' }) } },
@@ -147,7 +148,7 @@ test('each row of a bounded run can be asked for its evidence as data', async ()
 
 test('a row and a decision are joined only where it can be told', async () => {
   const decided = (rows: { verdict: string }[], decider = 'Size') =>
-    runProcedure(
+    runToAnswer(
       {
         name: 'check',
         resultKind: 'verdict/x',
@@ -183,7 +184,7 @@ test('a row and a decision are joined only where it can be told', async () => {
 
 test('decisions that follow each other are joined in their order, all of them or none', async () => {
   const judged = (verdicts: string[]) =>
-    runProcedure(
+    runToAnswer(
       {
         name: 'check',
         resultKind: 'verdict/x',
@@ -247,7 +248,7 @@ test('rows of a fan-out are joined to their own decisions, whichever branch deci
       .end()
       .build();
   gates.at(-1)?.resolve();
-  const { evidence } = await runProcedure(
+  const { evidence } = await runToAnswer(
     {
       name: 'check',
       resultKind: 'verdict/x',

@@ -8,9 +8,9 @@ import {
   RunFailure,
   runbookAsTool,
   runbookEnvelopeSchema,
-  runProcedure,
 } from '../src/index.ts';
 import { answer, CALL, does, type State, toolsThat, writes } from './procedures.ts';
+import { runToAnswer } from './run-to-answer.ts';
 
 const rules = { name: 'signals', version: 'v3' };
 
@@ -30,7 +30,7 @@ describe('the spine is on every answer', () => {
 
   test('only a verdict-shaped runbook has rows', async () => {
     const run = (resultKind: string) =>
-      runProcedure({ name: 'check', resultKind, procedure: writes({ verdicts: [{ verdict: 'fine' }] }) }, {}, CALL);
+      runToAnswer({ name: 'check', resultKind, procedure: writes({ verdicts: [{ verdict: 'fine' }] }) }, {}, CALL);
     expect((await run('actions/restart')).rows).toEqual([]);
     expect((await run('verdict/check')).rows).toEqual([{ verdict: 'fine' }]);
   });
@@ -320,7 +320,7 @@ describe('a run that gives no envelope', () => {
             fire();
           }),
       );
-    const outcome = await runProcedure(
+    const outcome = await runToAnswer(
       { name: 'check', resultKind: 'report', procedure },
       {},
       { ...CALL, timeoutMs: 50, timers },
@@ -360,8 +360,8 @@ describe('a run that gives no envelope', () => {
     const armed: number[] = [];
     const timers = { setTimeout: (_: unknown, ms: number) => armed.push(ms), clearTimeout: () => undefined };
     const runbook = { name: 'check', resultKind: 'report', procedure: writes({}) };
-    await runProcedure(runbook, {}, { ...CALL, timers });
-    await runProcedure(runbook, {}, { ...CALL, timers, timeoutMs: 9 });
+    await runToAnswer(runbook, {}, { ...CALL, timers });
+    await runToAnswer(runbook, {}, { ...CALL, timers, timeoutMs: 9 });
     expect(armed).toEqual([9]);
   });
 

@@ -10,6 +10,7 @@ import { type Database, forgetWorker, listenForHints } from '@muster/results';
 import { jobHandler } from './jobs/handle-job.ts';
 import { artifactSweeper } from './maintenance/artifact-sweeper.ts';
 import { DISPATCHER, dispatcher, reconciler } from './maintenance/dispatcher.ts';
+import { expirer } from './maintenance/expirer.ts';
 import { MaintenanceRunner } from './maintenance/maintenance-service.ts';
 import { permitSweeper } from './maintenance/permit-sweeper.ts';
 import { pruner } from './maintenance/pruner.ts';
@@ -95,6 +96,7 @@ export function buildWorker(parts: WorkerParts): Worker {
       reconciler(db, producer, now),
       keeper,
       reaper(db, now),
+      expirer(db, now),
       withdrawer(db, config.withdrawAfterMs, now),
       artifactSweeper(db, store, now),
       permitSweeper(db),

@@ -17,8 +17,8 @@ class FenceLostError extends Error {
 
 export interface PlanWriting {
   readonly chunkSize: number;
-  /** Whether the runbook names targets. */
-  readonly hasTargets: boolean;
+  /** Whether targets are counted: for a dry run, and for a question. */
+  readonly countsTargets: boolean;
   /** Notes an outage while chunks are written. */
   noting<T>(work: Promise<T>): Promise<T>;
 }
@@ -34,7 +34,7 @@ export class PlanWriter {
   #refusal: RunFailure | undefined;
 
   private constructor(context: WorkerContext, claim: RunClaim, options: PlanWriting, maxSubjects: number | null) {
-    const { canaryPercent, dryRun, id } = claim.run;
+    const { canaryPercent, id } = claim.run;
     const openBuffer = (wave: number) =>
       new ChunkBuffer(options.chunkSize, context.newId, (chunkId, items) => context.box.seal(items, chunkId), wave);
     this.#context = context;
@@ -43,7 +43,7 @@ export class PlanWriter {
     this.#noting = options.noting;
     this.#buffer =
       canaryPercent === null ? openBuffer(0) : new CanaryBuffer(chooseCanary(id, canaryPercent), openBuffer);
-    this.#targets = dryRun && options.hasTargets ? new TargetCount() : undefined;
+    this.#targets = options.countsTargets ? new TargetCount() : undefined;
   }
 
   static async open(context: WorkerContext, claim: RunClaim, options: PlanWriting): Promise<PlanWriter> {
@@ -64,6 +64,11 @@ export class PlanWriter {
   /** What a dry run counted by target. */
   get targets(): DryRunNote['targets'] {
     return this.#targets?.note();
+  }
+
+  /** How many targets were counted. */
+  get targetCount(): number | undefined {
+    return this.#targets?.distinct;
   }
 
   /** Takes a page in. @throws RunFailure `quota_exceeded`; FenceLostError */

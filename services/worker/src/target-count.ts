@@ -15,11 +15,15 @@ export class TargetCount {
     }
   }
 
+  get distinct(): number {
+    return this.#counts.size;
+  }
+
   /** The counts with the largest targets by name; of equal ones, those that were planned first. */
   note(): NonNullable<DryRunNote['targets']> {
     const largest = [...this.#counts].sort(([, left], [, right]) => right - left).slice(0, TOP_TARGETS);
     return {
-      distinct: this.#counts.size,
+      distinct: this.distinct,
       without: this.#without,
       top: largest.map(([target, subjects]) => ({ target, subjects })),
     };

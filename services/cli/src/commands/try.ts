@@ -137,7 +137,9 @@ interface Outcome {
 async function carryOut(runbook: Runbook, input: Record<string, unknown>, now: string, call: Call): Promise<Outcome> {
   if (runbook.form === 'procedure') {
     const timeoutMs = runbook.limits.chartTimeoutMs;
-    const { answer, rows } = await runProcedure(runbook, { now, ...input }, { ...call, timeoutMs });
+    const outcome = await runProcedure(runbook, { now, ...input }, { ...call, timeoutMs });
+    if (outcome.kind === 'interrupted') throw askedNobody(outcome.question.question);
+    const { answer, rows } = outcome;
     return { answer, rows: rows.map((row, index) => procedureRow(runbook, row, index)), notChecked: 0, cannotCover: 0 };
   }
   const { answer, subjects } = await runFleet(runbook, { input, now }, call, (done, total) => {
@@ -170,6 +172,11 @@ function procedureRow(
 function fleetRow({ key, verdict, standing, reason, columns }: AssessedSubject): PrintedRow[] {
   if (verdict === undefined || standing === undefined) return [];
   return [{ subject: key, verdict, standing, reason, columns }];
+}
+
+/** A trial has nobody who could answer later. */
+function askedNobody(question: string): CommandError {
+  return new CommandError(`the runbook asks '${question}', and a trial waits for nobody: run it with \`muster run\``);
 }
 
 const MAX_MESSAGE_LENGTH = 500;

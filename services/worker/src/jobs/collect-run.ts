@@ -23,6 +23,7 @@ import {
   chunkSummaries,
   claimRun,
   countOutcomes,
+  endsCancelled,
   finishRun,
   headRows,
   notCheckedGroups,
@@ -83,7 +84,7 @@ async function collectClaimed(
       : await composeAnswer(context, runbook, run, read, artifacts, stopping);
   if (stopping.aborted) return await handBack(context, attempt);
   const failure = answer.kind === 'failure' ? failureBody(answer.error, 'collect') : undefined;
-  const status = failure !== undefined ? 'failed' : run.stopReason === 'cancelled' ? 'cancelled' : 'completed';
+  const status = failure !== undefined ? 'failed' : endsCancelled(run.stopReason) ? 'cancelled' : 'completed';
   const done = await finishRun(db, {
     ...attempt,
     status,

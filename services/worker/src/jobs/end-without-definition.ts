@@ -7,6 +7,7 @@ import { COMPLETED, type JobMessage, type JobOutcome } from '@muster/queue';
 import {
   claimChunk,
   claimRun,
+  endsCancelled,
   finishRun,
   getDefinition,
   type RunClaim,
@@ -76,7 +77,7 @@ async function composeEnd(context: WorkerContext, { run, fence }: RunClaim, stop
   const kept = (await getDefinition(context.db, run.definitionDigest))?.declaration as { answer?: unknown } | undefined;
   const declared = readAnswerDeclaration(kept?.answer);
   if (declared === undefined) return failed(NOBODY_KNOWS, run.phase);
-  const status = stopReason === 'cancelled' ? 'cancelled' : 'completed';
+  const status = endsCancelled(stopReason) ? 'cancelled' : 'completed';
   const artifacts = new AttemptArtifacts(context, { run, fence });
   const call = { toolCallId: run.id, runId: run.id, artifacts };
   if (run.form === 'procedure') {

@@ -1,11 +1,26 @@
 /**
- * Plan: claim, run the plan chart and write its subjects as chunks, freeze.
+ * Plan: claim, run the plan chart and write its subjects as chunks, freeze, and ask where the runbook wants a person's word.
  *
  * Invariant: every write is conditional on the run's fence; a planner that lost it stops without a trace that counts.
  */
-import { type FleetRunbook, planFleet, type RunFailure } from '@muster/envelope';
+import {
+  answerPolicyOf,
+  askBeforeAssess,
+  type FleetRunbook,
+  planFleet,
+  RunFailure,
+  resumeSchemaOf,
+} from '@muster/envelope';
 import { COMPLETED, type JobMessage, type JobOutcome } from '@muster/queue';
-import { claimRun, finishRun, freezeRun, QuotaExceededError, type RunClaim, stopPlan } from '@muster/results';
+import {
+  claimRun,
+  finishRun,
+  freezeRun,
+  type InterruptionInput,
+  QuotaExceededError,
+  type RunClaim,
+  stopPlan,
+} from '@muster/results';
 import { AttemptArtifacts } from '../attempt-artifacts.ts';
 import { failureBody } from '../failure-answer.ts';
 import { PlanWriter, tooManyForTenant } from '../plan-writer.ts';
@@ -16,6 +31,7 @@ import { stepSignals } from '../stop-watch.ts';
 import type { StoredPlan } from '../stored-summaries.ts';
 import { mintSegment, walkBytes } from '../walk-segment.ts';
 import type { WorkerContext } from '../worker-context.ts';
+import { answerSchema } from './procedure-legs.ts';
 import { attemptStep, diedTooOften, handBack, type RunAttempt, tryLater } from './run-attempt.ts';
 
 export async function planRun(
@@ -49,7 +65,11 @@ async function planClaimed(
     const artifacts = new AttemptArtifacts(context, { run, fence });
     const { tools, noting, outage } = runTools(context, run, signals);
     const hasTargets = runbook.fleet.target !== undefined;
-    const writer = await PlanWriter.open(context, claim, { chunkSize: runbook.limits.chunkSize, hasTargets, noting });
+    const writer = await PlanWriter.open(context, claim, {
+      chunkSize: runbook.limits.chunkSize,
+      countsTargets: hasTargets && (run.dryRun || runbook.fleet.approve !== undefined),
+      noting,
+    });
     const input = await readInput(context, run, runbook);
     const chosen = await chosenKeys(context, run);
     const outcome = await planFleet(
@@ -80,13 +100,21 @@ async function planClaimed(
     const planSummary: StoredPlan = {
       plan,
       ...(segment.ref !== undefined && { walkRef: segment.ref }),
-      ...(targets !== undefined && { targets }),
+      ...(run.dryRun && targets !== undefined && { targets }),
     };
-    const frozen = await freezeRun(db, { ...attempt, total: plan.total, planSummary, artifacts: artifacts.commits });
+    const approval = approvalOf(runbook, { subjects: plan.total, targets: writer.targetCount }, input);
+    const frozen = await freezeRun(db, {
+      ...attempt,
+      total: plan.total,
+      planSummary,
+      artifacts: artifacts.commits,
+      ...(approval !== undefined && { approval }),
+    });
     return frozen ? COMPLETED : { kind: 'discarded', reason: 'another attempt plans this run' };
   } catch (error) {
     // The quota was lowered while the plan went on.
     if (error instanceof QuotaExceededError) return await failRun(context, attempt, tooManyForTenant(error.limit));
+    if (error instanceof RunFailure) return await failRun(context, attempt, error);
     throw error;
   } finally {
     watch.release();
@@ -101,6 +129,19 @@ async function failRun(context: WorkerContext, attempt: RunAttempt, failure: Run
 async function endPlan(context: WorkerContext, attempt: RunAttempt): Promise<JobOutcome> {
   await stopPlan(context.db, attempt);
   return COMPLETED;
+}
+
+/** What is asked before anything is assessed. @throws RunFailure `approve_failed` */
+function approvalOf(
+  runbook: FleetRunbook,
+  counts: { subjects: number; targets: number | undefined },
+  input: Readonly<Record<string, unknown>>,
+): InterruptionInput | undefined {
+  const schema = resumeSchemaOf(runbook);
+  const { subjects, targets } = counts;
+  const question = askBeforeAssess(runbook, { subjects, ...(targets !== undefined && { targets }) }, input);
+  if (question === undefined || schema === undefined) return undefined;
+  return { ...question, resumeSchema: answerSchema(schema), policy: answerPolicyOf(runbook) };
 }
 
 function failed(error: unknown) {

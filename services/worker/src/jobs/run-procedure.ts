@@ -1,16 +1,16 @@
 /**
- * The bounded form: one chart, one job, one answer, through the same envelope code.
+ * The bounded form: one chart, one job, one answer, through the same envelope code. A chart that asks ends its job without
+ * an answer; after the answer of a person, another job goes on from there.
  */
 import {
   answerStopped,
   type DecisionEvidenceRecord,
   type ProcedureRunbook,
-  runProcedure,
   standingOf,
   type VerdictRow,
 } from '@muster/envelope';
 import { COMPLETED, type JobMessage, type JobOutcome } from '@muster/queue';
-import { claimRun, finishRun, type RowSettlement, type RunClaim } from '@muster/results';
+import { claimRun, endsCancelled, finishRun, type RowSettlement, type RunClaim } from '@muster/results';
 import { AttemptArtifacts } from '../attempt-artifacts.ts';
 import { failureBody } from '../failure-answer.ts';
 import { readInput } from '../run-input.ts';
@@ -18,6 +18,7 @@ import { runTools } from '../run-tools.ts';
 import { STOP_REASONS } from '../stop-reasons.ts';
 import { stepSignals } from '../stop-watch.ts';
 import type { WorkerContext } from '../worker-context.ts';
+import { askAndWait, runOrResume } from './procedure-legs.ts';
 import { attemptStep, diedTooOften, handBack, type RunAttempt, tryLater } from './run-attempt.ts';
 
 export async function runProcedureJob(
@@ -58,14 +59,15 @@ async function runClaimed(
     const gaveUp = diedTooOften(run);
     const outcome =
       gaveUp !== undefined
-        ? { answer: { kind: 'failure' as const, error: gaveUp }, rows: [], evidence: [] }
+        ? { kind: 'answered' as const, answer: { kind: 'failure' as const, error: gaveUp }, rows: [], evidence: [] }
         : watch.reason() === undefined
-          ? await runProcedure(runbook, { now: run.now.toISOString(), ...input }, call)
+          ? await runOrResume(context, runbook, { run, fence }, { now: run.now.toISOString(), ...input }, call)
           : undefined;
     const reason = watch.reason();
-    if (reason !== undefined && outcome?.answer.kind !== 'envelope') {
+    const answered = outcome?.kind === 'answered' ? outcome : undefined;
+    if (reason !== undefined && answered?.answer.kind !== 'envelope') {
       const body = await answerStopped(runbook, call, STOP_REASONS[reason]);
-      const status = reason === 'cancelled' ? 'cancelled' : 'completed';
+      const status = endsCancelled(reason) ? 'cancelled' : 'completed';
       await finishRun(db, {
         ...attempt,
         status,
@@ -77,11 +79,17 @@ async function runClaimed(
     }
     if (outcome === undefined || stopping.aborted) return await handBack(context, attempt);
     if (outage() !== undefined) return await tryLater(context, attempt, outage());
+    if (outcome.kind === 'interrupted') {
+      const asked = await askAndWait(context, runbook, { run, fence }, outcome, artifacts.commits);
+      // Somebody stopped it between the chart's pause and here: whoever claims it next ends it.
+      return asked === 'stopped' ? await handBack(context, attempt) : COMPLETED;
+    }
     const { answer, rows, evidence } = outcome;
     const failure = answer.kind === 'failure' ? failureBody(answer.error, 'procedure') : undefined;
     await finishRun(db, {
       ...attempt,
-      status: failure !== undefined ? 'failed' : reason === 'cancelled' ? 'cancelled' : 'completed',
+      status:
+        failure !== undefined ? 'failed' : reason !== undefined && endsCancelled(reason) ? 'cancelled' : 'completed',
       answer: answer.kind === 'failure' ? { kind: 'failure', body: failure } : answer,
       statusSummary: failure?.message ?? (answer.kind === 'absence' ? 'nothing found' : `${rows.length} row(s)`),
       artifacts: artifacts.commits,

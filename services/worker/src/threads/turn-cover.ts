@@ -29,6 +29,8 @@ const NO_FAILURES = new Set<string | undefined>([
   'cancelled',
   'deadline',
   'error_budget',
+  'refused',
+  'expired',
   'withdrawn',
   'nothing_found',
 ]);
