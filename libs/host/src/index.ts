@@ -10,6 +10,7 @@ export { INPUT_FILE_TOOL, type InputFile, InputFileMissingError, inputFileTool }
 export { type Definition, type LoadedCatalog, loadCatalog } from './load-catalog.ts';
 export { createLogger, type Logger } from './logger.ts';
 export { openArtifactStore, scopeOf } from './open-artifact-store.ts';
+export { PROCESS_MEMORY } from './process-memory.ts';
 export { endWithParent, type RunningService, runProcess } from './run-process.ts';
 export { SecretBox, SecretBoxError } from './secret-box.ts';
 export { SETTINGS, type Setting } from './settings.ts';

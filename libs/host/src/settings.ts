@@ -247,6 +247,18 @@ export const SETTINGS = {
     unset: '268435456 (256 MiB)',
     parse: whole(256 * MIB, 1, 64 * 1024 * MIB),
   },
+  maxWaiters: {
+    name: 'MUSTER_MAX_WAITERS',
+    purpose: 'Requests that may wait for changes of runs at once, in one API process; one more is refused.',
+    unset: '10000',
+    parse: whole(10_000, 1, 1_000_000),
+  },
+  selfApproval: {
+    name: 'MUSTER_SELF_APPROVAL',
+    purpose: 'Whether the key that started a run may answer its questions, also where the runbook does not say so.',
+    unset: 'refuse',
+    parse: choice('refuse', 'allow', 'refuse'),
+  },
   artifactMaxBytes: {
     name: 'MUSTER_ARTIFACT_MAX_BYTES',
     purpose: 'Largest artifact that the store takes, in bytes.',

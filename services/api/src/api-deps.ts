@@ -1,9 +1,10 @@
 import type { ArtifactStore } from '@muster/artifacts';
 import type { LoadedCatalog, Logger } from '@muster/host';
 import type { Database } from '@muster/results';
+import type { RunChanges } from './run-changes.ts';
 
-/** What the API stands on. Everything is opened and closed by whoever builds it. */
-export interface ApiDeps {
+/** What the API is built from. Everything is opened and closed by whoever builds it. */
+export interface ApiOptions {
   readonly db: Database;
   readonly artifacts: ArtifactStore;
   readonly catalog: LoadedCatalog;
@@ -14,4 +15,17 @@ export interface ApiDeps {
   readonly owner?: string;
   /** The clock. Default: the system's. */
   readonly now?: () => Date;
+  /** Requests that may wait for changes at once; one more is refused. Default 10,000. */
+  readonly maxWaiters?: number;
+  /** How often a stream of events says that it lives. Default 15,000. */
+  readonly heartbeatMs?: number;
+  /** Whether the key that started a run may answer its questions, whatever the runbook says. Default `refuse`. */
+  readonly selfApproval?: SelfApproval;
+}
+
+export type SelfApproval = 'allow' | 'refuse';
+
+/** What routes and use cases stand on. */
+export interface ApiDeps extends ApiOptions {
+  readonly changes: RunChanges;
 }

@@ -10,7 +10,7 @@ import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-
 import type { z } from 'zod';
 import { logAccess } from './access-log.ts';
 import type { Api } from './api.ts';
-import type { ApiDeps } from './api-deps.ts';
+import type { ApiDeps, ApiOptions } from './api-deps.ts';
 import { asProblem } from './as-problem.ts';
 import { authenticate } from './authenticate.ts';
 import { faultSentence, fieldFaults } from './field-faults.ts';
@@ -20,6 +20,7 @@ import { Problem } from './problems.ts';
 import { refuseSocket, refuseWithProblems, sendProblem } from './refuse.ts';
 import { RouteTable } from './route-table.ts';
 import { registerRoutes } from './routes.ts';
+import { RunChanges } from './run-changes.ts';
 import { parseStrictJson } from './strict-json.ts';
 
 const JSON_BODY_BYTES = 1024 * 1024;
@@ -28,6 +29,7 @@ const IDLE_SOCKET_MS = 120_000;
 /** A request must be whole within this time, the largest upload included. */
 const WHOLE_REQUEST_MS = 30 * 60_000;
 const MAX_PARAM_LENGTH = 256;
+const MAX_WAITERS = 10_000;
 
 const PART_NAMES: Readonly<Record<string, string>> = {
   body: 'body',
@@ -40,15 +42,18 @@ export interface BuiltApi {
   readonly api: Api;
   /** Every route, once `api.ready()` has resolved. */
   readonly table: RouteTable;
+  /** Who waits for runs here; it ends with the application. */
+  readonly changes: RunChanges;
 }
 
-/** Builds the application. The stores in `deps` stay the caller's to close, after `api.close()`. */
-export function buildApi(deps: ApiDeps): BuiltApi {
+/** Builds the application. The stores in `options` stay the caller's to close, after `api.close()`. */
+export function buildApi(options: ApiOptions): BuiltApi {
+  const deps: ApiDeps = { ...options, changes: watchChanges(options) };
   const api: Api = Fastify({
     ...serverOptions,
     loggerInstance: deps.logger,
     frameworkErrors: (error, request, reply) => void sendProblem(asProblem(error), request, reply as never),
-  } as FastifyHttpOptions<RawServerDefault, ApiDeps['logger']>).withTypeProvider<ZodTypeProvider>() as never;
+  } as FastifyHttpOptions<RawServerDefault, ApiOptions['logger']>).withTypeProvider<ZodTypeProvider>() as never;
   const keys = new KeyRing(deps.db, deps.now === undefined ? undefined : () => deps.now!().getTime());
   const table = new RouteTable(api);
   api.setValidatorCompiler(({ schema, httpPart }) => checkPart(schema as z.ZodType, httpPart));
@@ -62,8 +67,18 @@ export function buildApi(deps: ApiDeps): BuiltApi {
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
   });
   describeApi(api);
+  // Before the server stops taking requests: whoever waits is answered with what is known.
+  api.addHook('preClose', () => deps.changes.close());
   api.register(async (scope) => registerRoutes(scope as unknown as Api, deps, keys));
-  return { api, table };
+  return { api, table, changes: deps.changes };
+}
+
+function watchChanges({ db, logger, maxWaiters = MAX_WAITERS }: ApiOptions): RunChanges {
+  const onError = (error: unknown) => {
+    const code = (error as { code?: unknown } | null)?.code;
+    logger.warn({ code: typeof code === 'string' ? code : 'unknown' }, 'listening for changes of runs was interrupted');
+  };
+  return new RunChanges(db, { maxWaiters, onError });
 }
 
 const serverOptions = {

@@ -5,6 +5,8 @@ export interface Caller {
   readonly tenant: string;
   readonly keyId: string;
   readonly role: ApiRole;
+  /** Where a door shows a session alone, this key sees every session of its tenant. */
+  readonly tenantWide: boolean;
 }
 
 /** Who may use a route: anybody, or keys of a role and the ones above it. */

@@ -1,21 +1,27 @@
 /** The API: REST over use cases that every door shares. */
-export type { ApiDeps } from './api-deps.ts';
+export type { ApiDeps, ApiOptions } from './api-deps.ts';
 export { BOOTSTRAP_TENANT, BootstrapKeyError, type BootstrapOutcome, bootstrapKey } from './bootstrap-key.ts';
 export { type BuiltApi, buildApi } from './build-api.ts';
 export type { Caller } from './caller.ts';
 export { PROBLEM_MEDIA_TYPE, PROBLEMS, Problem, type ProblemCode, problemDocument } from './problems.ts';
 export { type RunningApi, startApi } from './run-api.ts';
+export { RunChanges, type RunChangesOptions, type RunWatch } from './run-changes.ts';
 export { type CancelledRun, cancelRun } from './use-cases/cancel-run.ts';
 export { findRun, type RunReader } from './use-cases/find-run.ts';
+export { followHistory } from './use-cases/follow-history.ts';
 export { keepUpload } from './use-cases/keep-upload.ts';
 export { listRows, type RowPage } from './use-cases/list-rows.ts';
 export { listSafeRuns } from './use-cases/list-runs.ts';
 export { readAnswer, readEnvelope } from './use-cases/read-answer.ts';
 export { readHistory } from './use-cases/read-history.ts';
+export { readInterruption, readOpenInterruptions } from './use-cases/read-interruption.ts';
+export { type RunOutcome, readRunOutcome } from './use-cases/read-outcome.ts';
 export { readRun, showRun } from './use-cases/read-run.ts';
 export { type RerunRequest, rerunRun } from './use-cases/rerun-run.ts';
 export { resolveDefinition } from './use-cases/resolve-definition.ts';
+export { type ResumeRequest, resumeRun } from './use-cases/resume-run.ts';
 export { type RunRequest, startRun } from './use-cases/start-run.ts';
+export { MAX_WAIT_MS, type RunWait, waitForRun } from './use-cases/wait-for-run.ts';
 export type { RunHistory } from './wire/history.ts';
 export { describeRunbook, type RunbookDescription } from './wire/runbook.ts';
 export type { SafeRun } from './wire/safe-run.ts';

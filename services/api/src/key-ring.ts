@@ -33,7 +33,12 @@ export class KeyRing {
     const record = await findApiKey(this.#db, key);
     this.#remembered.delete(digest);
     if (record === undefined) return undefined;
-    const caller: Caller = { tenant: record.tenant, keyId: record.id, role: record.role };
+    const caller: Caller = {
+      tenant: record.tenant,
+      keyId: record.id,
+      role: record.role,
+      tenantWide: record.tenantWide,
+    };
     if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear();
     this.#remembered.set(digest, { caller, until: this.#now() + REMEMBER_MS });
     // When a key was used last is a courtesy: it must not cost the request that used it.

@@ -24,11 +24,13 @@ export function describeApi(api: Api): void {
       servers: [{ url: '/' }],
       tags: [
         { name: 'runs', description: 'Starting and reading runs.' },
+        { name: 'interruptions', description: 'What runs ask, and answering it.' },
         { name: 'runbooks', description: 'What can be run.' },
         { name: 'uploads', description: 'Input files.' },
         { name: 'artifacts', description: 'Walks, recordings and what else a run leaves behind.' },
         { name: 'keys', description: 'API keys.' },
         { name: 'quota', description: 'What the tenant may have at most.' },
+        { name: 'audit', description: 'Who decided what.' },
         { name: 'operation', description: 'Health, readiness and this document.' },
       ],
       components: {

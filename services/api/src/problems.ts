@@ -50,6 +50,11 @@ export const PROBLEMS = Object.freeze({
     title: "The key's role does not allow this",
     remedy: 'Use a key of the role named in `needed_role`, or a higher one.',
   },
+  self_approval: {
+    status: 403,
+    title: 'The key that started the run may not answer for it',
+    remedy: 'Have it answered with another key. `MUSTER_SELF_APPROVAL=allow` lifts this for everybody.',
+  },
   not_found: { status: 404, title: 'There is no such path', remedy: '`/openapi.json` lists the paths.' },
   unknown_runbook: {
     status: 404,
@@ -97,6 +102,26 @@ export const PROBLEMS = Object.freeze({
     status: 409,
     title: 'The run failed and has no envelope',
     remedy: '`failure` says why; settled rows can still be read.',
+  },
+  not_interrupted: {
+    status: 409,
+    title: 'The run asks nothing',
+    remedy: '`run_status` says how it stands. A question is answered once; whoever came first has answered it.',
+  },
+  run_stopping: {
+    status: 409,
+    title: 'The run is being stopped',
+    remedy: 'It takes no answer any more, and becomes `cancelled` with what it has.',
+  },
+  resume_expired: {
+    status: 409,
+    title: 'The time to answer is over',
+    remedy: 'The run ends with what it has. Start it again.',
+  },
+  definition_not_offered: {
+    status: 409,
+    title: 'No worker has the definition that asked',
+    remedy: 'Try again when a worker with that code runs. The question stands until `expires_at`.',
   },
   input_gone: {
     status: 410,
@@ -157,6 +182,16 @@ export const PROBLEMS = Object.freeze({
     status: 422,
     title: 'The run has no subject that ended so',
     remedy: "The run's `subjects` say how many ended in which way.",
+  },
+  resume_invalid: {
+    status: 422,
+    title: "The answer does not fit the question's schema",
+    remedy: '`errors` names each place; `GET /v1/runs/ID/interruption` has the schema.',
+  },
+  too_many_waiters: {
+    status: 429,
+    title: 'Too many requests wait here',
+    remedy: 'Ask without waiting, or again after `Retry-After` seconds. `MUSTER_MAX_WAITERS` raises it.',
   },
   quota_exceeded: {
     status: 429,

@@ -46,7 +46,8 @@ export async function startApi(config: Config, logger: Logger): Promise<RunningA
       const outcome = await bootstrapKey(db, config.bootstrapKeyFile);
       logger.info({ file: config.bootstrapKeyFile, outcome }, 'bootstrap key');
     }
-    const { api } = buildApi({ db, artifacts, catalog, logger, uploadMaxBytes: config.uploadMaxBytes });
+    const { uploadMaxBytes, maxWaiters, selfApproval } = config;
+    const { api } = buildApi({ db, artifacts, catalog, logger, uploadMaxBytes, maxWaiters, selfApproval });
     undo.unshift(() => api.close());
     const address = await api.listen({ host: config.host, port: config.port });
     return {

@@ -4,7 +4,7 @@ import type { ApiRole } from '@muster/results';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { roleCovers } from '../src/caller.ts';
 import { type Answer, expectProblem, type Fixture, OTHER_TENANT, openFixture } from './fixture.ts';
-import { assess, finish, keepArtifact } from './run-stages.ts';
+import { assess, finish, interrupt, keepArtifact } from './run-stages.ts';
 
 let fixture: Fixture;
 beforeAll(async () => {
@@ -29,12 +29,17 @@ const ACCESS: Readonly<Record<string, ApiRole | 'open'>> = {
   'GET /v1/runs/:run_id/envelope': 'reader',
   'GET /v1/runs/:run_id/answer': 'reader',
   'GET /v1/runs/:run_id/history': 'reader',
+  'GET /v1/runs/:run_id/events': 'reader',
+  'GET /v1/runs/:run_id/interruption': 'reader',
+  'POST /v1/runs/:run_id/resume': 'runner',
+  'GET /v1/interruptions': 'reader',
   'GET /v1/artifacts/:ref': 'reader',
   'POST /v1/keys': 'admin',
   'GET /v1/keys': 'admin',
   'DELETE /v1/keys/:key_id': 'admin',
   'GET /v1/quota': 'admin',
   'PUT /v1/quota': 'admin',
+  'GET /v1/audit': 'admin',
 };
 const ROLES: readonly ApiRole[] = ['reader', 'runner', 'approver', 'admin'];
 
@@ -127,9 +132,9 @@ describe('keys', () => {
 
 describe('tenants', () => {
   test('nothing of a tenant is visible to the admin of another, on any route', async () => {
-    const { runId, ref, keyId, uploadRef } = await belongings();
+    const { runId, ref, keyId, uploadRef, asking } = await belongings();
     const other = fixture.keys.other;
-    const secrets = [runId, ref, keyId, uploadRef, 'fleet-of-acme', 'host-1'];
+    const secrets = [runId, asking, ref, keyId, uploadRef, 'fleet-of-acme', 'host-1'];
     const notFound: Readonly<Record<string, [url: string, code: string, body?: unknown]>> = {
       'GET /v1/runs/:run_id': [`/v1/runs/${runId}`, 'run_not_found'],
       'POST /v1/runs/:run_id/cancel': [`/v1/runs/${runId}/cancel`, 'run_not_found'],
@@ -138,6 +143,9 @@ describe('tenants', () => {
       'GET /v1/runs/:run_id/envelope': [`/v1/runs/${runId}/envelope`, 'run_not_found'],
       'GET /v1/runs/:run_id/answer': [`/v1/runs/${runId}/answer`, 'run_not_found'],
       'GET /v1/runs/:run_id/history': [`/v1/runs/${runId}/history`, 'run_not_found'],
+      'GET /v1/runs/:run_id/events': [`/v1/runs/${runId}/events`, 'run_not_found'],
+      'GET /v1/runs/:run_id/interruption': [`/v1/runs/${asking}/interruption`, 'run_not_found'],
+      'POST /v1/runs/:run_id/resume': [`/v1/runs/${asking}/resume`, 'run_not_found', { resume: { choice: 'left' } }],
       'GET /v1/artifacts/:ref': [`/v1/artifacts/${ref}`, 'artifact_not_found'],
       'DELETE /v1/keys/:key_id': [`/v1/keys/${keyId}`, 'key_not_found'],
     };
@@ -145,6 +153,8 @@ describe('tenants', () => {
       'GET /v1/runs': ['/v1/runs', '/v1/runs?session=fleet-of-acme', `/v1/runs?session=${await sessionOf(runId)}`],
       'GET /v1/keys': ['/v1/keys'],
       'GET /v1/quota': ['/v1/quota'],
+      'GET /v1/interruptions': ['/v1/interruptions'],
+      'GET /v1/audit': ['/v1/audit', `/v1/audit?run_id=${runId}`],
     };
     const apart = [
       'POST /v1/runs',
@@ -212,7 +222,12 @@ async function belongings() {
   const { ref } = await keepArtifact(fixture, await accept('anything'), Buffer.from(randomUUID()));
   const upload = await fixture.ask('/v1/uploads?name=a', { method: 'POST', raw: 'a', headers });
   const keys = await fixture.ask('/v1/keys');
-  return { runId, ref, uploadRef: upload.body.ref as string, keyId: keys.body.keys[0].key_id as string };
+  const asking = await accept('asking');
+  await interrupt(fixture, asking);
+  await fixture.ask(`/v1/runs/${asking}/cancel`, { method: 'POST' });
+  const still = await accept('asking');
+  await interrupt(fixture, still);
+  return { runId, asking: still, ref, uploadRef: upload.body.ref as string, keyId: keys.body.keys[0].key_id as string };
 }
 
 async function sessionOf(runId: string): Promise<string> {

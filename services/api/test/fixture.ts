@@ -8,9 +8,10 @@ import { testDatabase } from '@muster/testkit';
 import pino from 'pino';
 import { expect } from 'vitest';
 import type { Api } from '../src/api.ts';
-import type { ApiDeps } from '../src/api-deps.ts';
+import type { ApiOptions } from '../src/api-deps.ts';
 import { buildApi } from '../src/build-api.ts';
 import type { RouteTable } from '../src/route-table.ts';
+import type { RunChanges } from '../src/run-changes.ts';
 import { testCatalog } from './test-runbooks.ts';
 
 export const TENANT = 'acme';
@@ -37,9 +38,11 @@ export interface Ask {
 export interface Fixture {
   readonly api: Api;
   readonly table: RouteTable;
+  readonly changes: RunChanges;
   readonly db: Database;
   readonly databaseUrl: string;
   readonly artifacts: ArtifactStore;
+  readonly logger: ApiOptions['logger'];
   readonly folder: string;
   readonly keys: Readonly<Record<ApiRole | 'other', string>>;
   /** Everything that was logged, at the finest level. */
@@ -50,7 +53,7 @@ export interface Fixture {
   close(): Promise<void>;
 }
 
-export async function openFixture(over: Partial<ApiDeps> = {}): Promise<Fixture> {
+export async function openFixture(over: Partial<ApiOptions> = {}): Promise<Fixture> {
   const database = await testDatabase();
   const db = openDatabase({ url: database.url, maxConnections: 20 });
   await migrate(db);
@@ -58,8 +61,8 @@ export async function openFixture(over: Partial<ApiDeps> = {}): Promise<Fixture>
   const artifacts = folderArtifacts({ directory: folder });
   const logs: string[] = [];
   const logger = pino({ level: 'trace' }, { write: (text: string) => void logs.push(text) });
-  const deps: ApiDeps = { db, artifacts, catalog: testCatalog, logger, uploadMaxBytes: UPLOAD_LIMIT, ...over };
-  const { api, table } = buildApi(deps);
+  const options: ApiOptions = { db, artifacts, catalog: testCatalog, logger, uploadMaxBytes: UPLOAD_LIMIT, ...over };
+  const { api, table, changes } = buildApi(options);
   await api.ready();
   const makeKey = async (tenant: string, role: ApiRole) =>
     (await createApiKey(db, { tenant, name: `${role} of ${tenant}`, role })).key;
@@ -73,9 +76,11 @@ export async function openFixture(over: Partial<ApiDeps> = {}): Promise<Fixture>
   return {
     api,
     table,
+    changes,
     db,
     databaseUrl: database.url,
     artifacts,
+    logger,
     folder,
     keys,
     logs,

@@ -32,7 +32,7 @@ describe('one run', () => {
 
   test('a run that does not exist is not found on any of its paths', async () => {
     const stranger = '6f1f2c9e-0c0a-4f5e-9f57-0c5a3a2c1b11';
-    for (const path of ['', '/rows', '/envelope', '/answer', '/history']) {
+    for (const path of ['', '/rows', '/envelope', '/answer', '/history', '/events', '/interruption']) {
       expectProblem(await fixture.ask(`/v1/runs/${stranger}${path}`), 404, 'run_not_found');
     }
     expectProblem(await fixture.ask(`/v1/runs/${stranger}/cancel`, { method: 'POST' }), 404, 'run_not_found');
@@ -297,7 +297,12 @@ describe('cancelling', () => {
 describe('runbooks', () => {
   test('a runbook says what it judges, its words and its input', async () => {
     const list = (await fixture.ask('/v1/runbooks', { key: fixture.keys.reader })).body.runbooks;
-    expect(list.map((runbook: { name: string }) => runbook.name)).toEqual(['fleet_check', 'anything']);
+    expect(list.map((runbook: { name: string }) => runbook.name)).toEqual([
+      'fleet_check',
+      'anything',
+      'asking',
+      'approved_fleet',
+    ]);
     const one = (await fixture.ask('/v1/runbooks/fleet_check')).body;
     expect(one).toEqual(list[0]);
     expect(one).toMatchObject({

@@ -9,6 +9,9 @@ import {
   finishRun,
   freezeRun,
   getRun,
+  heartbeatWorker,
+  type InterruptionInput,
+  interruptRun,
   type RowSettlement,
   type RunRecord,
   type SubjectSettlement,
@@ -54,6 +57,55 @@ export async function assess(fixture: Fixture, runId: string, tenant = TENANT): 
   await settleChunk(db, { chunkId, fence: chunk.fence, subjects: SUBJECTS });
   await startCollect(db, runId);
   await rowOf(fixture, runId, tenant);
+}
+
+/** What a chart asks in these tests. */
+export const QUESTION = {
+  question: 'Left or right?',
+  details: { seen: 3 },
+  resumeSchema: {
+    type: 'object',
+    properties: { choice: { type: 'string', enum: ['left', 'right'] }, weight: { type: 'number', maximum: 10 } },
+    required: ['choice'],
+    additionalProperties: false,
+  },
+  policy: { role: 'approver', self: false, withinMs: 60 * 60_000 },
+} as const satisfies InterruptionInput;
+
+/** Makes a procedure run ask, and a worker that has its definition live. */
+export async function interrupt(
+  fixture: Fixture,
+  runId: string,
+  over: Partial<InterruptionInput> & { now?: Date } = {},
+): Promise<void> {
+  const { fence, run } = (await claimRun(fixture.db, { runId, phase: 'procedure', dispatchNo: 1 }))!;
+  await interruptRun(fixture.db, { runId, fence, checkpoint: Buffer.from('sealed state'), ...QUESTION, ...over });
+  await offer(fixture, run.definitionDigest);
+}
+
+/** Lets a worker live that has the code of a definition. */
+export async function offer(fixture: Fixture, digest: string): Promise<void> {
+  await heartbeatWorker(fixture.db, { id: `worker of ${digest}`, digests: [digest] });
+}
+
+/** Plans a fleet run that asks before it is assessed. */
+export async function askForApproval(fixture: Fixture, runId: string): Promise<void> {
+  const { fence, run } = (await claimRun(fixture.db, { runId, phase: 'plan', dispatchNo: 1 }))!;
+  const keys = [['host-0', null, null] as const];
+  const chunks = [{ firstOrdinal: 0, size: 1, items: Buffer.from('encrypted'), keys }];
+  await writeChunks(fixture.db, { runId, fence, chunks });
+  const approval = {
+    question: 'Assess 1 hosts?',
+    resumeSchema: {
+      type: 'object',
+      properties: { approved: { type: 'boolean' }, reason: { type: 'string', maxLength: 512 } },
+      required: ['approved'],
+      additionalProperties: false,
+    },
+    policy: QUESTION.policy,
+  };
+  await freezeRun(fixture.db, { runId, fence, total: 1, planSummary: {}, approval });
+  await offer(fixture, run.definitionDigest);
 }
 
 /** An answer whose keys stand in no alphabetical order. */

@@ -33,7 +33,41 @@ export const anything = defineRunbook({
   procedure: chart,
 });
 
-const definitions = [fleetCheck, anything].map((runbook) => ({ runbook, digest: `digest-of-${runbook.name}` }));
+/** A procedure that asks what to do, in words of its own. */
+export const asking = defineRunbook({
+  name: 'asking',
+  version: '1.0.0',
+  description: 'Asks before it goes on.',
+  resultKind: 'verdict/asking',
+  rules: { name: 'no-rules', version: '1' },
+  verdicts: { decider: 'State', standings: { fine: 'ok' } },
+  input: z.strictObject({}),
+  resume: z.strictObject({ choice: z.enum(['left', 'right']), weight: z.number().max(10).optional() }),
+  procedure: chart,
+});
+
+/** A fleet that asks before it is assessed. */
+export const approvedFleet = defineRunbook<{ host: string }>({
+  name: 'approved_fleet',
+  version: '1.0.0',
+  description: 'Asks before it checks a fleet.',
+  resultKind: 'verdict/approved-fleet',
+  rules: { name: 'no-rules', version: '1' },
+  verdicts: { decider: 'State', standings: { fine: 'ok', broken: 'problem' } },
+  input: z.strictObject({}),
+  fleet: {
+    plan: chart,
+    key: (subject) => subject.host,
+    assess: chart,
+    row: () => ({}),
+    approve: ({ subjects }) => ({ question: `Assess ${subjects} hosts?` }),
+  },
+});
+
+const definitions = [fleetCheck, anything, asking, approvedFleet].map((runbook) => ({
+  runbook,
+  digest: `digest-of-${runbook.name}`,
+}));
 
 export const testCatalog: LoadedCatalog = {
   catalog: { runbooks: new Map(definitions.map(({ runbook }) => [runbook.name, runbook])), tools: new Map() },

@@ -10,6 +10,7 @@ export interface RunView {
   readonly definition_version: string;
   readonly run_status: 'pending' | 'running' | 'interrupted' | 'completed' | 'cancelled' | 'failed';
   readonly phase: string;
+  readonly checkpoint_revision: number;
   readonly status_summary?: string;
   readonly answer_kind?: 'envelope' | 'absence' | 'failure';
   readonly subjects?: {
@@ -18,6 +19,8 @@ export interface RunView {
     readonly not_checked: number;
     readonly cannot_cover: number;
   };
+  /** What a run asks that is interrupted. */
+  readonly interruption?: { readonly question: string; readonly needed_role: string; readonly expires_at: string };
   readonly created_at: string;
   readonly started_at?: string;
   readonly finished_at?: string;
@@ -28,6 +31,27 @@ export interface RunView {
 export interface StartedRerun extends RunView {
   readonly definition_changed: boolean;
   readonly source_definition_version: string;
+}
+
+/** What an interrupted run asks. */
+export interface InterruptionView {
+  readonly run_id: string;
+  readonly number: number;
+  readonly source: 'procedure' | 'approval';
+  readonly question: string;
+  readonly details?: unknown;
+  readonly resume_schema: Readonly<Record<string, unknown>>;
+  readonly needed_role: string;
+  readonly self_allowed: boolean;
+  readonly opened_at: string;
+  readonly expires_at: string;
+}
+
+/** How long to wait for news of a run, and what is no news. */
+export interface NewsWait {
+  readonly waitMs: number;
+  readonly afterRevision?: number;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The limits of a tenant; null is none. */
@@ -75,6 +99,7 @@ const USAGE_CODES = new Set([
   'unknown_runbook_version',
   'unknown_subject',
   'input_invalid',
+  'resume_invalid',
   'invalid_request',
   'not_a_fleet',
 ]);
@@ -135,6 +160,41 @@ export class ApiClient {
     return this.#json('GET', `/v1/runs/${encodeURIComponent(runId)}`);
   }
 
+  /** The run when there is something new, or when the time is over. @throws AbortError by the signal */
+  awaitNews(runId: string, { waitMs, afterRevision, signal }: NewsWait): Promise<RunView> {
+    const query = new URLSearchParams({
+      wait_ms: String(waitMs),
+      ...(afterRevision !== undefined && { after_revision: String(afterRevision) }),
+    });
+    return this.#json('GET', `/v1/runs/${encodeURIComponent(runId)}?${query}`, undefined, {}, signal);
+  }
+
+  getInterruption(runId: string): Promise<InterruptionView> {
+    return this.#json('GET', `/v1/runs/${encodeURIComponent(runId)}/interruption`);
+  }
+
+  /** Open questions, oldest first, at most `limit`. */
+  async listInterruptions(limit: number): Promise<InterruptionView[]> {
+    const found: InterruptionView[] = [];
+    let after: string | undefined;
+    do {
+      const size = String(Math.min(100, limit - found.length));
+      const query = new URLSearchParams({ limit: size, ...(after !== undefined && { after }) });
+      const page: { interruptions: InterruptionView[]; next_after?: string } = await this.#json(
+        'GET',
+        `/v1/interruptions?${query}`,
+      );
+      found.push(...page.interruptions);
+      after = page.next_after;
+    } while (after !== undefined && found.length < limit);
+    return found;
+  }
+
+  /** Answers what a run asks. */
+  resumeRun(runId: string, resume: Readonly<Record<string, unknown>>, number: number): Promise<RunView> {
+    return this.#json('POST', `/v1/runs/${encodeURIComponent(runId)}/resume`, { resume, number });
+  }
+
   cancelRun(runId: string, reason?: string): Promise<RunView> {
     return this.#json('POST', `/v1/runs/${encodeURIComponent(runId)}/cancel`, reason === undefined ? {} : { reason });
   }
@@ -178,10 +238,16 @@ export class ApiClient {
     } while (after !== undefined);
   }
 
-  async #json<T>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
+  async #json<T>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+    ending?: AbortSignal,
+  ): Promise<T> {
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
     const type = body === undefined ? {} : { 'content-type': 'application/json' };
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(ending === undefined ? [] : [ending])]);
     return await this.#read<T>(await this.#send(method, path, { ...sent, signal, headers: { ...type, ...headers } }));
   }
 
@@ -193,6 +259,7 @@ export class ApiClient {
         headers: { ...(init.headers as Record<string, string>), authorization: `Bearer ${this.#key}` },
       });
     } catch (error) {
+      if (init.signal?.aborted && isAbort(init.signal.reason)) throw init.signal.reason;
       // What failed while our own file was being read is about the file.
       for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
         if (cause instanceof CommandError) throw cause;
@@ -213,12 +280,18 @@ export class ApiClient {
     const places = (problem.errors ?? []).map(({ path, expected }) => `${path || 'input'}: expected ${expected}`);
     const said = [problem.detail ?? problem.title ?? `HTTP ${response.status}`, ...places].join('; ');
     const text = `${said} [${problem.code ?? response.status}]`;
-    throw USAGE_CODES.has(problem.code ?? '') ? new UsageError(text) : this.#failure(response, text);
+    if (USAGE_CODES.has(problem.code ?? '')) throw new UsageError(text);
+    throw problem.code === 'too_many_waiters' ? new ApiAwayError(text) : this.#failure(response, text);
   }
 
   #failure(response: Response, text: string): CommandError {
     return PASSING_STATUSES.has(response.status) ? new ApiAwayError(text) : new CommandError(text);
   }
+}
+
+/** Of whoever waits, and not of a time that is over. */
+function isAbort(reason: unknown): boolean {
+  return reason instanceof Error && reason.name !== 'TimeoutError';
 }
 
 async function* countBytes(chunks: AsyncIterable<Uint8Array>, onBytes: (bytes: number) => void) {

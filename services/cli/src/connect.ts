@@ -11,12 +11,18 @@ import { CommandError } from './exit-codes.ts';
  * @throws CommandError when there is none, with what to do about it
  */
 export async function connect(config: Config): Promise<ApiClient> {
+  const { address, key } = await findApi(config);
+  return new ApiClient(address, key);
+}
+
+/** Where that API answers, and the key for it. @throws CommandError as {@link connect} does */
+export async function findApi(config: Config): Promise<{ readonly address: string; readonly key: string }> {
   const server = config.apiUrl === undefined ? await readServerFile(config.dataDirectory) : undefined;
   const address = config.apiUrl ?? server?.address;
   if (address === undefined) {
     throw new CommandError('no Muster is running here: start one with `npm start`, or name one with MUSTER_API_URL');
   }
-  return new ApiClient(address, config.apiKey ?? (await readKey(config)));
+  return { address, key: config.apiKey ?? (await readKey(config)) };
 }
 
 async function readKey(config: Config): Promise<string> {

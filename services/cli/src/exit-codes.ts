@@ -7,6 +7,8 @@ export const EXIT = Object.freeze({
   usage: 2,
   /** `--fail-on problem`, and there was one. */
   verdict: 3,
+  /** The run waits for somebody's answer. */
+  asks: 4,
   /** Ended by a signal, as shells count them. */
   interrupted: 130,
   hungUp: 129,

@@ -7,8 +7,11 @@ import { readConfig } from '@muster/host/config';
 import { Command, Option } from 'commander';
 import type { ApiClient } from './api-client.ts';
 import type { PrintOptions } from './commands/answer-run.ts';
+import type { InterruptionsOptions } from './commands/interruptions.ts';
+import type { McpOptions } from './commands/mcp.ts';
 import type { QuotaOptions } from './commands/quota.ts';
 import type { RerunOptions } from './commands/rerun.ts';
+import type { ResumeOptions } from './commands/resume.ts';
 import type { RunOptions } from './commands/run.ts';
 import type { RunsOptions } from './commands/runs.ts';
 import { UsageError } from './exit-codes.ts';
@@ -32,6 +35,7 @@ const EXIT_CODES = `Exit codes:
   1    the run failed, or something could not be carried out
   2    wrong usage, wrong configuration, an input that is not there
   3    --fail-on problem, and there is one
+  4    the run waits for an answer: muster resume gives it
   130  ended by Ctrl-C`;
 
 /** Builds the program. `done` is told the exit code of the command that ran. */
@@ -117,6 +121,31 @@ export function buildProgram(done: (code: number) => void): Command {
   });
 
   example(
+    program.command('resume').description('Answer what an interrupted run asks, so that it goes on.'),
+    'muster resume 0190cf3e-6f3a-7c1e-9b1e-3d5f6a7b8c9d --refuse --reason "too many clusters"',
+  )
+    .argument('<run>', 'id of the run')
+    .addOption(new Option('--approve', 'yes').conflicts(['refuse', 'answer']))
+    .addOption(new Option('--refuse', 'no: a fleet is not assessed').conflicts(['answer']))
+    .option('--reason <text>', 'why; kept with the answer')
+    .option('--answer <json>', 'the whole answer, for questions that want more than yes or no')
+    .action(async (runId: string, options: ResumeOptions) => {
+      const { resumeCommand } = await import('./commands/resume.ts');
+      done(await resumeCommand(await api(), runId, options));
+    });
+
+  example(
+    program.command('interruptions').description('List what runs ask and nobody has answered yet, one a line.'),
+    'muster interruptions --json',
+  )
+    .option('--limit <count>', 'how many at most', wholeNumber(1, MAX_LISTED), 20)
+    .option('--json', 'print one question a line as JSON')
+    .action(async (options: InterruptionsOptions) => {
+      const { interruptionsCommand } = await import('./commands/interruptions.ts');
+      done(await interruptionsCommand(await api(), options));
+    });
+
+  example(
     program.command('cancel').description('Ask a run to stop; its answer still comes.'),
     'muster cancel 0190cf3e-6f3a-7c1e-9b1e-3d5f6a7b8c9d --reason "wrong file"',
   )
@@ -167,6 +196,18 @@ export function buildProgram(done: (code: number) => void): Command {
     .action(async (options: QuotaOptions) => {
       const { quotaCommand } = await import('./commands/quota.ts');
       done(await quotaCommand(await api(), options));
+    });
+
+  example(
+    program
+      .command('mcp')
+      .description('Speak MCP on standard input and output, for agents: every message goes to the API and back.'),
+    'claude mcp add muster -- muster mcp --session incident-42',
+  )
+    .option('--session <name>', 'name of the session whose runs it sees and starts', 'default')
+    .action(async (options: McpOptions) => {
+      const { mcpCommand } = await import('./commands/mcp.ts');
+      done(await mcpCommand(readConfig(process.env), options));
     });
 
   example(

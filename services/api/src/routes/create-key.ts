@@ -1,8 +1,8 @@
-import { createApiKey } from '@muster/results';
 import { z } from 'zod';
 import type { Api } from '../api.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import { callerOf } from '../authenticate.ts';
+import { makeKey } from '../use-cases/make-key.ts';
 import { createdKeySchema, ROLES } from '../wire/api-key.ts';
 import { line } from '../wire/field-schemas.ts';
 import { json, refusals } from '../wire/responses.ts';
@@ -17,16 +17,15 @@ export function createKey(api: Api, deps: ApiDeps): void {
         operationId: 'createKey',
         tags: ['keys'],
         summary: "Make an API key of this key's tenant. The key is shown here and never again.",
-        body: z.strictObject({ name: line(128), role: z.enum(ROLES) }),
+        body: z.strictObject({
+          name: line(128),
+          role: z.enum(ROLES),
+          tenant_wide: z.boolean().optional().describe('See every session of the tenant over MCP. Default false.'),
+        }),
         querystring: z.strictObject({}),
         response: { 201: json('Made.', createdKeySchema), ...refusals },
       },
     },
-    async (request, reply) => {
-      const { name, role } = request.body;
-      const now = deps.now?.() ?? new Date();
-      const { id, key } = await createApiKey(deps.db, { tenant: callerOf(request).tenant, name, role, now });
-      return reply.code(201).send({ key_id: id, name, role, created_at: now.toISOString(), key });
-    },
+    async (request, reply) => reply.code(201).send(await makeKey(deps, callerOf(request), request.body)),
   );
 }

@@ -3,11 +3,9 @@ import type { Api } from '../api.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import { callerOf } from '../authenticate.ts';
 import { readHistory } from '../use-cases/read-history.ts';
-import { id, pageLimit, runParams } from '../wire/field-schemas.ts';
+import { id, pageLimit, revisionNumber, runParams } from '../wire/field-schemas.ts';
 import { historySchema } from '../wire/history.ts';
 import { json, refusals } from '../wire/responses.ts';
-
-const MAX_REVISION = 2_147_483_647;
 
 /** GET /v1/runs/:run_id/history */
 export function listHistory(api: Api, deps: ApiDeps): void {
@@ -21,7 +19,7 @@ export function listHistory(api: Api, deps: ApiDeps): void {
         summary: 'What happened to a run, in order. Both cursors of a page together give the next one.',
         params: runParams,
         querystring: z.strictObject({
-          after_revision: z.coerce.number().int().min(0).max(MAX_REVISION).optional(),
+          after_revision: revisionNumber.optional(),
           after_event_id: id.optional(),
           limit: pageLimit(100, 50),
         }),

@@ -1,15 +1,14 @@
-import { revokeApiKey } from '@muster/results';
 import { z } from 'zod';
 import type { Api } from '../api.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import { callerOf } from '../authenticate.ts';
 import type { KeyRing } from '../key-ring.ts';
-import { Problem } from '../problems.ts';
+import { revokeKey } from '../use-cases/revoke-key.ts';
 import { id } from '../wire/field-schemas.ts';
 import { nothing, refusals } from '../wire/responses.ts';
 
 /** DELETE /v1/keys/:key_id */
-export function revokeKey(api: Api, deps: ApiDeps, keys: KeyRing): void {
+export function revokeKeyRoute(api: Api, deps: ApiDeps, keys: KeyRing): void {
   api.delete(
     '/v1/keys/:key_id',
     {
@@ -24,10 +23,7 @@ export function revokeKey(api: Api, deps: ApiDeps, keys: KeyRing): void {
       },
     },
     async (request, reply) => {
-      const { tenant } = callerOf(request);
-      const revoked = await revokeApiKey(deps.db, { tenant, id: request.params.key_id });
-      keys.forget();
-      if (!revoked) throw new Problem('key_not_found', 'there is no such key, or it is revoked already');
+      await revokeKey(deps, callerOf(request), request.params.key_id).finally(() => keys.forget());
       return reply.code(204).send();
     },
   );

@@ -1,8 +1,8 @@
-import { setTenantQuota } from '@muster/results';
 import { z } from 'zod';
 import type { Api } from '../api.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import { callerOf } from '../authenticate.ts';
+import { changeQuota } from '../use-cases/change-quota.ts';
 import { json, refusals } from '../wire/responses.ts';
 import { tenantQuotaSchema } from '../wire/tenant-quota.ts';
 
@@ -22,13 +22,7 @@ export function setQuota(api: Api, deps: ApiDeps): void {
       },
     },
     async (request) => {
-      await setTenantQuota(deps.db, {
-        tenant: callerOf(request).tenant,
-        maxOpenRuns: request.body.max_open_runs,
-        maxSubjectsPerRun: request.body.max_subjects_per_run,
-        maxInFlightChunks: request.body.max_in_flight_chunks,
-        now: deps.now?.() ?? new Date(),
-      });
+      await changeQuota(deps, callerOf(request), request.body);
       return request.body;
     },
   );

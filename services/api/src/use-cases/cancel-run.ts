@@ -21,6 +21,7 @@ export async function cancelRun(
 ): Promise<CancelledRun> {
   const outcome = await requestCancel(deps.db, {
     ...scopeOfRun(reader, runId),
+    keyId: reader.caller.keyId,
     ...(reason !== undefined && { reason }),
     ...(deps.now !== undefined && { now: deps.now() }),
   });

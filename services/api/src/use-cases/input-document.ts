@@ -4,9 +4,13 @@
 import { createHash } from 'node:crypto';
 import { isArtifactRef } from '@muster/artifacts';
 import { canonicalJson } from '@muster/envelope';
-import { Problem } from '../problems.ts';
+import { type FieldFault, Problem } from '../problems.ts';
 
 export const INPUT_BOUNDS = Object.freeze({ bytes: 256 * 1024, depth: 32, properties: 4_096 });
+/** Of an answer to a question. */
+export const ANSWER_BOUNDS = Object.freeze({ bytes: 64 * 1024, depth: 32, properties: 4_096 });
+
+type Bounds = Readonly<Record<'bytes' | 'depth' | 'properties', number>>;
 
 export interface InputDocument {
   readonly canonical: string;
@@ -16,13 +20,21 @@ export interface InputDocument {
   readonly refs: readonly string[];
 }
 
-/** Reads an input that is plain JSON. @throws Problem `input_out_of_bounds` */
+/** Reads an input that is plain JSON. @throws Problem `input_out_of_bounds`, `input_invalid` */
 export function readInputDocument(input: Readonly<Record<string, unknown>>): InputDocument {
-  const refs = walk(input);
-  const canonical = canonicalJson(input);
-  const bytes = Buffer.byteLength(canonical);
-  if (bytes > INPUT_BOUNDS.bytes) throw outOfBounds('bytes', bytes);
-  return { canonical, digest: sha256(canonical), refs };
+  return readDocument(input, INPUT_BOUNDS, (fault) => {
+    if (fault.bound === undefined)
+      return new Problem('input_invalid', `the input has ${fault.found}`, errorsAt('input', fault));
+    const { bound, limit } = fault;
+    return new Problem('input_out_of_bounds', `the input has ${fault.found}`, { bound, limit });
+  });
+}
+
+/** Reads an answer that is plain JSON. @throws Problem `resume_invalid` */
+export function readAnswerDocument(answer: Readonly<Record<string, unknown>>): InputDocument {
+  return readDocument(answer, ANSWER_BOUNDS, (fault) => {
+    return new Problem('resume_invalid', `the answer has ${fault.found}`, errorsAt('resume', fault));
+  });
 }
 
 /** SHA-256 of a text, hex. */
@@ -30,7 +42,25 @@ export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-function walk(input: object): string[] {
+interface Fault {
+  /** What the document has. */
+  readonly found: string;
+  readonly expected: string;
+  readonly bound?: keyof Bounds;
+  readonly limit?: number;
+}
+
+type Refuse = (fault: Fault) => Problem;
+
+function readDocument(value: Readonly<Record<string, unknown>>, bounds: Bounds, refuse: Refuse): InputDocument {
+  const refs = walk(value, bounds, refuse);
+  const canonical = canonicalJson(value);
+  const bytes = Buffer.byteLength(canonical);
+  if (bytes > bounds.bytes) throw refuse(outOf(bounds, 'bytes', bytes));
+  return { canonical, digest: sha256(canonical), refs };
+}
+
+function walk(input: object, bounds: Bounds, refuse: Refuse): string[] {
   const refs = new Set<string>();
   const open: { value: unknown; depth: number }[] = [{ value: input, depth: 1 }];
   let properties = 0;
@@ -38,23 +68,28 @@ function walk(input: object): string[] {
     const { value, depth } = next;
     if (isArtifactRef(value)) refs.add(value);
     // JSON.parse reads 1e999 as Infinity, which JSON cannot write again.
-    if (typeof value === 'number' && !Number.isFinite(value)) throw unwritableNumber();
+    if (typeof value === 'number' && !Number.isFinite(value)) throw refuse(UNWRITABLE_NUMBER);
     if (value === null || typeof value !== 'object') continue;
-    if (depth > INPUT_BOUNDS.depth) throw outOfBounds('depth', depth);
+    if (depth > bounds.depth) throw refuse(outOf(bounds, 'depth', depth));
     const items = Object.values(value);
     if (!Array.isArray(value)) properties += items.length;
-    if (properties > INPUT_BOUNDS.properties) throw outOfBounds('properties', properties);
+    if (properties > bounds.properties) throw refuse(outOf(bounds, 'properties', properties));
     for (const item of items) open.push({ value: item, depth: depth + 1 });
   }
   return [...refs].sort();
 }
 
-function unwritableNumber(): Problem {
-  const errors = [{ path: 'input', expected: 'numbers within the range of a double' }];
-  return new Problem('input_invalid', 'the input has a number beyond the range of a double', { errors });
+const UNWRITABLE_NUMBER: Fault = {
+  found: 'a number beyond the range of a double',
+  expected: 'numbers within the range of a double',
+};
+
+function outOf(bounds: Bounds, bound: keyof Bounds, measured: number): Fault {
+  const limit = bounds[bound];
+  const found = `at least ${measured} ${bound}, and may have ${limit}`;
+  return { found, expected: `at most ${limit} ${bound}`, bound, limit };
 }
 
-function outOfBounds(bound: keyof typeof INPUT_BOUNDS, measured: number): Problem {
-  const detail = `the input has at least ${measured} ${bound}, and may have ${INPUT_BOUNDS[bound]}`;
-  return new Problem('input_out_of_bounds', detail, { bound, limit: INPUT_BOUNDS[bound] });
+function errorsAt(path: string, { expected }: Fault): { errors: FieldFault[] } {
+  return { errors: [{ path, expected }] };
 }

@@ -1,10 +1,8 @@
-import { cleanLine, isPlainObject } from '@muster/envelope';
 import { type AnswerRecord, getAnswer } from '@muster/results';
 import type { ApiDeps } from '../api-deps.ts';
 import { Problem } from '../problems.ts';
 import { findRun, type RunReader, scopeOfRun } from './find-run.ts';
-
-const SHOWN_LENGTH = 512;
+import { shownFailure } from './read-outcome.ts';
 
 /** The run's one answer. @throws Problem `run_not_found`, `run_not_final` */
 export async function readAnswer(deps: ApiDeps, reader: RunReader, runId: string): Promise<AnswerRecord> {
@@ -22,8 +20,6 @@ export async function readAnswer(deps: ApiDeps, reader: RunReader, runId: string
 export async function readEnvelope(deps: ApiDeps, reader: RunReader, runId: string): Promise<unknown> {
   const answer = await readAnswer(deps, reader, runId);
   if (answer.kind !== 'failure') return answer.body;
-  const failure = isPlainObject(answer.body) ? answer.body : {};
-  const code = typeof failure.code === 'string' ? cleanLine(failure.code, 64) : 'unknown';
-  const message = typeof failure.message === 'string' ? { message: cleanLine(failure.message, SHOWN_LENGTH) } : {};
-  throw new Problem('run_failed', `the run failed (${code}) and has no envelope`, { failure: { code, ...message } });
+  const failure = shownFailure(answer);
+  throw new Problem('run_failed', `the run failed (${failure.code}) and has no envelope`, { failure });
 }

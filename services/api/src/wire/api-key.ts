@@ -7,6 +7,7 @@ const fields = {
   key_id: z.string(),
   name: z.string(),
   role: z.enum(ROLES),
+  tenant_wide: z.boolean().describe('As an agent it sees every session of the tenant, and not only its own.'),
   created_at: z.string(),
 };
 
@@ -16,12 +17,15 @@ export const apiKeySchema = z
 
 export const createdKeySchema = z.object({ ...fields, key: z.string() }).meta({ id: 'CreatedApiKey' });
 
+export type CreatedKey = z.infer<typeof createdKeySchema>;
+
 /** A key as callers see it: without anything to open a door with. */
 export function describeKey(record: ApiKeyRecord): z.infer<typeof apiKeySchema> {
   return {
     key_id: record.id,
     name: record.name,
     role: record.role,
+    tenant_wide: record.tenantWide,
     created_at: record.createdAt.toISOString(),
     ...(record.revokedAt !== null && { revoked_at: record.revokedAt.toISOString() }),
     ...(record.lastUsedAt !== null && { last_used_at: record.lastUsedAt.toISOString() }),

@@ -24,6 +24,12 @@ export const idempotencyKey = z
 /** A nonzero UUID. */
 export const id = z.guid().refine((text) => !/^[0-]+$/.test(text), 'a nonzero UUID');
 
+/** Revisions are whole numbers of PostgreSQL's. */
+export const MAX_REVISION = 2_147_483_647;
+
+/** A run's revision in a query. */
+export const revisionNumber = z.coerce.number().int().min(0).max(MAX_REVISION);
+
 /** A page size. */
 export function pageLimit(max: number, fallback: number) {
   return z.coerce.number().int().min(1).max(max).default(fallback);

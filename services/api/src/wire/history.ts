@@ -4,31 +4,33 @@ import { RUN_STATUSES } from './safe-run.ts';
 
 const whole = z.number().int();
 
+export const historyEntrySchema = z.object({
+  revision: whole,
+  event_id: z.string(),
+  kind: z.enum([
+    'run_started',
+    'vertex_completed',
+    'run_interrupted',
+    'run_resumed',
+    'run_completed',
+    'run_cancelled',
+    'run_failed',
+  ]),
+  run_status: z.enum(RUN_STATUSES),
+  vertex_id: z.string().optional(),
+  vertex_label: z.string().optional(),
+  completed_vertices: whole.optional(),
+  total_vertices: whole.optional(),
+  message: z.string().optional(),
+  occurred_at: z.string(),
+});
+
+export type HistoryEntry = z.infer<typeof historyEntrySchema>;
+
 export const historySchema = z
   .object({
     run_id: z.string(),
-    entries: z.array(
-      z.object({
-        revision: whole,
-        event_id: z.string(),
-        kind: z.enum([
-          'run_started',
-          'vertex_completed',
-          'run_interrupted',
-          'run_resumed',
-          'run_completed',
-          'run_cancelled',
-          'run_failed',
-        ]),
-        run_status: z.enum(RUN_STATUSES),
-        vertex_id: z.string().optional(),
-        vertex_label: z.string().optional(),
-        completed_vertices: whole.optional(),
-        total_vertices: whole.optional(),
-        message: z.string().optional(),
-        occurred_at: z.string(),
-      }),
-    ),
+    entries: z.array(historyEntrySchema),
     next_revision: whole.optional(),
     next_event_id: z.string().optional(),
   })
@@ -46,7 +48,7 @@ export function runHistory(runId: string, page: RunEventPage): RunHistory {
   };
 }
 
-function historyEntry(event: RunEvent): RunHistory['entries'][number] {
+function historyEntry(event: RunEvent): HistoryEntry {
   return {
     revision: event.revision,
     event_id: event.eventId,

@@ -1,3 +1,4 @@
+import { resumeSchemaOf, resumeSupported } from '@muster/envelope';
 import type { Definition } from '@muster/host';
 import { z } from 'zod';
 
@@ -14,7 +15,8 @@ export const runbookSchema = z
     verdicts: z.record(z.string(), standing).describe('Verdict words and how they stand.'),
     input_schema: z.record(z.string(), z.unknown()).describe('JSON Schema of the input.'),
     definition_digest: z.string(),
-    resume_supported: z.boolean(),
+    resume_supported: z.boolean().describe('A run of it may become `interrupted` and ask.'),
+    resume_schema: z.record(z.string(), z.unknown()).optional().describe('JSON Schema of an answer to that.'),
   })
   .meta({ id: 'Runbook' });
 
@@ -34,6 +36,7 @@ export function describeRunbook(definition: Definition): RunbookDescription {
 
 function makeDescription(definition: Definition): RunbookDescription {
   const { runbook, digest } = definition;
+  const resume = resumeSchemaOf(runbook);
   return {
     name: runbook.name,
     version: runbook.version,
@@ -42,13 +45,14 @@ function makeDescription(definition: Definition): RunbookDescription {
     result_kind: runbook.resultKind,
     rules: { name: runbook.rules.name, version: runbook.rules.version },
     verdicts: { ...runbook.verdicts.standings },
-    input_schema: inputSchema(definition),
+    input_schema: jsonSchema(runbook.input),
     definition_digest: digest,
-    resume_supported: false,
+    resume_supported: resumeSupported(runbook),
+    ...(resume !== undefined && { resume_schema: jsonSchema(resume) }),
   };
 }
 
-function inputSchema({ runbook }: Definition): Record<string, unknown> {
-  const { $schema: _dialect, ...schema } = z.toJSONSchema(runbook.input, { io: 'input', unrepresentable: 'any' });
-  return schema;
+function jsonSchema(schema: z.ZodType): Record<string, unknown> {
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  return rest;
 }

@@ -1,7 +1,8 @@
 /** The safe run (workflow-tools contract, with a few fields more): never the input. */
-import type { ArtifactRecord, RunProgress, RunRecord } from '@muster/results';
+import type { ArtifactRecord, InterruptionRecord, RunProgress, RunRecord } from '@muster/results';
 import { RUN_PRIORITIES } from '@muster/results';
 import { z } from 'zod';
+import { ROLES } from './api-key.ts';
 
 const count = z.number().int();
 
@@ -39,6 +40,10 @@ export const safeRunSchema = z
     rerun_of: z.string().optional().describe('The run of which it does a part again.'),
     cancel_requested_at: z.string().optional(),
     subjects: subjectsSchema.optional().describe('There once the plan is frozen; not in lists.'),
+    interruption: z
+      .object({ number: count, question: z.string(), needed_role: z.enum(ROLES), expires_at: z.string() })
+      .optional()
+      .describe('What an `interrupted` run asks; not in lists.'),
     answer_kind: z.enum(['envelope', 'absence', 'failure']).optional(),
     artifacts: z
       .array(z.object({ id: z.string(), kind: z.string(), digest: z.string().optional(), size: count }))
@@ -57,11 +62,12 @@ export type SafeRun = z.infer<typeof safeRunSchema>;
 export interface RunDetails {
   readonly progress?: RunProgress;
   readonly artifacts?: readonly ArtifactRecord[];
+  readonly interruption?: InterruptionRecord;
 }
 
 /** The run as callers see it. */
 export function safeRun(run: RunRecord, details: RunDetails = {}): SafeRun {
-  const { progress, artifacts = [] } = details;
+  const { progress, artifacts = [], interruption } = details;
   return {
     run_id: run.id,
     session_id: run.sessionId,
@@ -80,6 +86,7 @@ export function safeRun(run: RunRecord, details: RunDetails = {}): SafeRun {
     ...(run.rerunOf !== null && { rerun_of: run.rerunOf }),
     ...(run.cancelRequestedAt !== null && { cancel_requested_at: run.cancelRequestedAt.toISOString() }),
     ...(progress !== undefined && progress.total !== null && { subjects: subjectProgress(progress, progress.total) }),
+    ...(interruption !== undefined && { interruption: openQuestion(interruption) }),
     ...(run.answerKind !== null && { answer_kind: run.answerKind }),
     ...(artifacts.length > 0 && { artifacts: artifacts.map(artifactEntry) }),
     created_at: run.createdAt.toISOString(),
@@ -98,6 +105,15 @@ function subjectProgress(progress: RunProgress, total: number): NonNullable<Safe
     declined: progress.declined,
     not_checked: progress.notChecked,
     cannot_cover: progress.cannotCover,
+  };
+}
+
+function openQuestion(interruption: InterruptionRecord): NonNullable<SafeRun['interruption']> {
+  return {
+    number: interruption.number,
+    question: interruption.question,
+    needed_role: interruption.neededRole,
+    expires_at: interruption.expiresAt.toISOString(),
   };
 }
 

@@ -1,6 +1,7 @@
 /** One service as a child process: started, waited for, told to stop. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type FileHandle, open, rename } from 'node:fs/promises';
+import { PROCESS_MEMORY } from '@muster/host';
 import { CommandError, UsageError } from '../exit-codes.ts';
 
 export interface ServiceOptions {
@@ -47,7 +48,7 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
   signal.throwIfAborted();
   const log = options.logFile === undefined ? undefined : await openLog(options.logFile);
   const child = spawn(process.execPath, [options.file], {
-    env: options.env,
+    env: { ...PROCESS_MEMORY, ...options.env },
     stdio: ['ignore', 'ignore', log?.handle.fd ?? 'inherit', 'ipc'],
     detached: true,
   });

@@ -37,3 +37,8 @@ export async function print(text: string): Promise<void> {
 export function paintsOn(stream: NodeJS.WriteStream): boolean {
   return stream.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== 'dumb';
 }
+
+/** Text of a run as one line of a terminal: no breaks, and nothing that moves the cursor. */
+export function oneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim();
+}
