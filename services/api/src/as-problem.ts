@@ -3,11 +3,13 @@
  */
 import { ArtifactError } from '@muster/artifacts';
 import { ResultsError } from '@muster/results';
+import { JsonFault } from '@muster/workflow-tools';
 import { Problem } from './problems.ts';
 
 /** @returns a problem whose `cause` is the error when it was a surprise */
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
+  if (error instanceof JsonFault) return new Problem('invalid_json', error.message);
   const retry = { cause: error, headers: { 'retry-after': '2' } };
   if (error instanceof ResultsError) {
     if (error.code === 'results_unavailable') return new Problem('results_unavailable', error.message, {}, retry);

@@ -5,6 +5,7 @@
  * closed schemas, and logs hold route patterns and ids, never values, headers or bodies.
  */
 import { randomUUID } from 'node:crypto';
+import { parseStrictJson } from '@muster/workflow-tools';
 import Fastify, { type FastifyHttpOptions, LogController, type RawServerDefault } from 'fastify';
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
@@ -21,7 +22,6 @@ import { refuseSocket, refuseWithProblems, sendProblem } from './refuse.ts';
 import { RouteTable } from './route-table.ts';
 import { registerRoutes } from './routes.ts';
 import { RunChanges } from './run-changes.ts';
-import { parseStrictJson } from './strict-json.ts';
 
 const JSON_BODY_BYTES = 1024 * 1024;
 /** A socket on which nothing moves for this long is closed. */

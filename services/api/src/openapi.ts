@@ -24,6 +24,7 @@ export function describeApi(api: Api): void {
       servers: [{ url: '/' }],
       tags: [
         { name: 'runs', description: 'Starting and reading runs.' },
+        { name: 'agents', description: 'The Model Context Protocol.' },
         { name: 'interruptions', description: 'What runs ask, and answering it.' },
         { name: 'runbooks', description: 'What can be run.' },
         { name: 'uploads', description: 'Input files.' },

@@ -1,6 +1,8 @@
 import type { Api } from './api.ts';
 import type { ApiDeps } from './api-deps.ts';
 import type { KeyRing } from './key-ring.ts';
+import { postMcp } from './mcp/post-mcp.ts';
+import { workflowAgentTools } from './mcp/workflow-agent-tools.ts';
 import { getOpenApi } from './openapi.ts';
 import { cancelRunRoute } from './routes/cancel-run.ts';
 import { createKey } from './routes/create-key.ts';
@@ -56,4 +58,5 @@ export function registerRoutes(api: Api, deps: ApiDeps, keys: KeyRing): void {
   getQuota(api, deps);
   setQuota(api, deps);
   listAuditRoute(api, deps);
+  postMcp(api, workflowAgentTools(deps));
 }

@@ -40,6 +40,7 @@ const ACCESS: Readonly<Record<string, ApiRole | 'open'>> = {
   'GET /v1/quota': 'admin',
   'PUT /v1/quota': 'admin',
   'GET /v1/audit': 'admin',
+  'POST /mcp': 'reader',
 };
 const ROLES: readonly ApiRole[] = ['reader', 'runner', 'approver', 'admin'];
 
@@ -163,6 +164,8 @@ describe('tenants', () => {
       'PUT /v1/quota',
       'GET /v1/runbooks',
       'GET /v1/runbooks/:name',
+      // Its isolation has tests of its own: mcp-ports and mcp-tools.
+      'POST /mcp',
     ];
     const covered = [...Object.keys(notFound), ...Object.keys(silent), ...apart].sort();
     expect(

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { ArtifactStoreUnavailableError } from '@muster/artifacts';
 import { openDatabase } from '@muster/results';
+import { parseStrictJson } from '@muster/workflow-tools';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PROBLEMS } from '../src/problems.ts';
-import { parseStrictJson } from '../src/strict-json.ts';
 import { expectProblem, type Fixture, openFixture } from './fixture.ts';
 import { keepArtifact } from './run-stages.ts';
 

@@ -3,9 +3,12 @@
  * made for each call, bound to the session that the call names.
  */
 import type { ListToolsResult } from '@modelcontextprotocol/sdk/types.js';
+import { schemaFault } from '@muster/workflow-tools';
 import type { ApiDeps } from '../api-deps.ts';
 import { Problem } from '../problems.ts';
+import { describeRunbook } from '../wire/runbook.ts';
 import type { AgentTools } from './agent-tools.ts';
+import { sessionTools } from './session-tools.ts';
 import { WorkflowPorts } from './workflow-ports.ts';
 
 type ListedTool = ListToolsResult['tools'][number];
@@ -26,7 +29,13 @@ const RUNBOOK_PREFIX = 'runbook_';
 const STARTING = 'workflow_run_start';
 
 /** @param bundle gives the same tools for every session, so that what is listed is what is called */
-export function workflowAgentTools(deps: ApiDeps, bundle: Bundle): AgentTools {
+export function workflowAgentTools(deps: ApiDeps, bundle: Bundle = sessionTools): AgentTools {
+  for (const definition of deps.catalog.byName.values()) {
+    const { name, input_schema } = describeRunbook(definition);
+    const fault = schemaFault(input_schema);
+    if (fault !== undefined)
+      deps.logger.warn({ runbook: name }, `agents are not offered this runbook: of its schema, ${fault}`);
+  }
   const listing = fitListing(bundle(WorkflowPorts.ofNobody(deps)), (names) =>
     deps.logger.warn({ tools: names }, 'the list of MCP tools is full: workflow_run_start starts these runbooks'),
   );

@@ -8,6 +8,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { isFinal } from '@muster/results';
+import { schemaFault } from '@muster/workflow-tools';
 import type { ApiDeps } from '../api-deps.ts';
 import { type Caller, roleCovers } from '../caller.ts';
 import { faultSentence, fieldFaults } from '../field-faults.ts';
@@ -80,13 +81,14 @@ export class WorkflowPorts {
     return this.#binding.sessionId;
   }
 
-  /** Every runbook, by name. */
+  /** Every runbook whose input's schema an agent may be given, by name. */
   definitions(): RunbookSummary[] {
     const definitions = [...this.#deps.catalog.byName.values()];
     return definitions
+      .filter((definition) => schemaFault(describeRunbook(definition).input_schema) === undefined)
       .map((definition) => ({
         ...describeRunbook(definition),
-        asTool: (definition.runbook as { asTool?: boolean }).asTool === true,
+        asTool: definition.runbook.asTool === true,
       }))
       .sort((one, other) => (one.name < other.name ? -1 : 1));
   }
@@ -118,6 +120,16 @@ export class WorkflowPorts {
     const run = await findRun(this.#deps, this.#binding.reader, runId);
     this.#call.onRun(run.id);
     return await showRun(this.#deps, this.#binding.reader, run);
+  }
+
+  /** The run, or undefined where there is none that this reader may see. */
+  async find(runId: string): Promise<SafeRun | undefined> {
+    try {
+      return await this.get(runId);
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'run_not_found') return undefined;
+      throw error;
+    }
   }
 
   /** Waits until the run is over or asks something. @throws Problem `run_not_found`, `too_many_waiters` */

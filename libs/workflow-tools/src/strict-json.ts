@@ -1,44 +1,53 @@
 /**
- * JSON as this API takes it: one value in UTF-8, no key twice in one object, no `__proto__`, bounded depth. What a lax
+ * JSON as it is taken here: one value in UTF-8, no key twice in one object, no `__proto__`, bounded depth. What a lax
  * parser would quietly change (the last of two equal keys wins) is refused by name.
  */
 import { cleanLine } from '@muster/envelope';
-import { Problem } from './problems.ts';
 
 /** Deeper documents are refused before anything walks them. */
 export const MAX_JSON_DEPTH = 64;
 
 const SHOWN_KEY_LENGTH = 64;
 
-/** Parses a body. @throws Problem `invalid_json` */
-export function parseStrictJson(bytes: Uint8Array): unknown {
-  let text: string;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw new Problem('invalid_json', 'the body is not UTF-8');
-  }
+/** Text that is no strict JSON. The message says what it lacks and never quotes a value. */
+export class JsonFault extends Error {
+  override readonly name = 'JsonFault';
+  readonly code = 'invalid_json';
+}
+
+/** Parses a document. @param what how the message names it. @throws JsonFault */
+export function parseStrictJson(document: string | Uint8Array, what = 'the body'): unknown {
+  const text = textOf(document, what);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     // The parser's own message quotes the payload.
-    throw new Problem('invalid_json', 'the body is not one JSON value');
+    throw new JsonFault(`${what} is not one JSON value`);
   }
-  const fault = findFault(text);
-  if (fault !== undefined) throw new Problem('invalid_json', fault);
+  const fault = findFault(text, what);
+  if (fault !== undefined) throw new JsonFault(fault);
   return value;
 }
 
+function textOf(document: string | Uint8Array, what: string): string {
+  if (typeof document === 'string') return document;
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(document);
+  } catch {
+    throw new JsonFault(`${what} is not UTF-8`);
+  }
+}
+
 /** Walks a text that is known to be JSON. */
-function findFault(text: string): string | undefined {
+function findFault(text: string, what: string): string | undefined {
   const open: (Set<string> | undefined)[] = [];
   let expectsKey = false;
   for (let at = 0; at < text.length; at += 1) {
     switch (text[at]) {
       case '{':
       case '[':
-        if (open.length === MAX_JSON_DEPTH) return `the body has more than ${MAX_JSON_DEPTH} levels`;
+        if (open.length === MAX_JSON_DEPTH) return `${what} has more than ${MAX_JSON_DEPTH} levels`;
         expectsKey = text[at] === '{';
         open.push(expectsKey ? new Set() : undefined);
         break;
