@@ -88,9 +88,6 @@ export function checkAnswers(
   }
   if (answers === undefined) return;
   if (!isPlainObject(answers)) throw fail('answers', 'an object', answers);
-  if (resume === undefined && approve === undefined) {
-    throw fail('answers', 'left out where nothing is asked: declare resume, or fleet.approve', answers);
-  }
   const { role, self, withinMs, ...unknown } = answers;
   const [stranger] = Object.keys(unknown);
   if (stranger !== undefined) throw fail(`answers.${stranger}`, 'one of role, self, withinMs', unknown[stranger]);
@@ -100,6 +97,9 @@ export function checkAnswers(
   checkWhole(withinMs, 'answers.withinMs', fail);
   if (withinMs !== undefined && ((withinMs as number) < SHORTEST_MS || (withinMs as number) > LONGEST_MS)) {
     throw fail('answers.withinMs', `from ${SHORTEST_MS} (a minute) to ${LONGEST_MS} (30 days)`, withinMs);
+  }
+  if (resume === undefined && approve === undefined) {
+    throw fail('answers', 'left out where nothing is asked: declare resume, or fleet.approve', answers);
   }
 }
 
@@ -120,6 +120,10 @@ function checkSchema(resume: unknown, isApproval: boolean, fail: Refusal): void 
   const approved = told.properties?.approved;
   const saysNo = typeof approved === 'object' && approved.type === 'boolean' && told.required?.includes('approved');
   if (isApproval && saysNo !== true) {
-    throw fail('resume', 'an object with a required boolean `approved`, because fleet.approve asks for a yes or no', resume);
+    throw fail(
+      'resume',
+      'an object with a required boolean `approved`, because fleet.approve asks for a yes or no',
+      resume,
+    );
   }
 }

@@ -61,6 +61,10 @@ export function dispatchTools(tools: readonly Tool[], outer: OuterCall): ToolDis
   const dispatch = (clock?: RunClock): ToolDispatch => ({
     has: (name) => byName.has(name),
     timedBy: dispatch,
+    numberedFrom(made) {
+      calls = Math.max(calls, made);
+      return dispatch(clock);
+    },
     async call(name, args = {}, options = {}) {
       const tool = byName.get(name);
       if (tool === undefined) throw new ToolRefusedError(name, 'tool_unknown', 'is not registered');

@@ -11,6 +11,7 @@ import type { ChartCheckpoint } from './chart-pause.ts';
 import { type InnerDeclarations, innerDeclarations } from './chart-summary.ts';
 import { mergeLedgers } from './coverage.ts';
 import type { Decision } from './decision.ts';
+import { emptySlots, restoreEmptySlots } from './json-state.ts';
 import type { ChartRun } from './run-chart.ts';
 import type { InnerCallRecord } from './tool-dispatch.ts';
 import { addWalkCounts, NO_WALK, type WalkCounts, type WalkRow } from './walk.ts';
@@ -23,6 +24,8 @@ export interface ProcedureLeg extends InnerDeclarations {
   readonly walkCounts: WalkCounts;
   readonly decisions: readonly Decision[];
   readonly branchFailures: readonly BranchFailure[];
+  /** How many inner calls it made. */
+  readonly calls: number;
 }
 
 /** A checkpoint as it is read back. */
@@ -37,14 +40,16 @@ export interface ProcedureCheckpoint {
 const checkpointSchema = z.object({
   version: z.literal(VERSION),
   args: z.record(z.string(), z.unknown()),
-  legs: z.array(z.looseObject({ walk: z.array(z.unknown()), decisions: z.array(z.unknown()) })).min(1),
+  legs: z.array(z.looseObject({ walk: z.array(z.unknown()), decisions: z.array(z.unknown()), calls: z.int() })).min(1),
   hiddenKeys: z.array(z.string()),
+  emptySlots: z.array(z.array(z.array(z.union([z.string(), z.number()])))),
   chart: z.looseObject({ pausedStageId: z.string(), sharedState: z.record(z.string(), z.unknown()) }),
 });
 
-/** The checkpoint as JSON text. @throws TypeError for state that is no JSON */
+/** The checkpoint as JSON text. @throws NotJsonError for state that would not come back as it is */
 export function writeCheckpoint(checkpoint: ProcedureCheckpoint): string {
-  return JSON.stringify({ version: VERSION, ...checkpoint });
+  const emptied = statesOf(checkpoint.chart).map(emptySlots);
+  return JSON.stringify({ version: VERSION, ...checkpoint, emptySlots: emptied });
 }
 
 /** Reads what {@link writeCheckpoint} wrote; undefined for anything else. */
@@ -55,15 +60,25 @@ export function readCheckpoint(text: string): ProcedureCheckpoint | undefined {
   } catch {
     return undefined;
   }
+  // It is checked to be ours and whole; its parts are what this module wrote, and zod's own copy would lose a key `__proto__`.
   const parsed = checkpointSchema.safeParse(value);
-  // It is checked to be ours and whole; its parts are what this module wrote.
-  return parsed.success ? (parsed.data as unknown as ProcedureCheckpoint) : undefined;
+  if (!parsed.success) return undefined;
+  const checkpoint = value as ProcedureCheckpoint;
+  for (const [index, state] of statesOf(checkpoint.chart).entries()) {
+    restoreEmptySlots(state, parsed.data.emptySlots[index] ?? []);
+  }
+  return checkpoint;
+}
+
+/** The state of the chart, and of the subflows it is in. */
+function statesOf({ sharedState, subflowStates }: ChartCheckpoint): Record<string, unknown>[] {
+  return [sharedState, ...Object.values(subflowStates ?? {})];
 }
 
 /** What a leg that has just been run contributes. */
 export function legOf(run: ChartRun, records: readonly InnerCallRecord[]): ProcedureLeg {
   const { walk, walkCounts, decisions, branchFailures } = run;
-  return { walk, walkCounts, decisions, branchFailures, ...innerDeclarations(records) };
+  return { walk, walkCounts, decisions, branchFailures, calls: records.length, ...innerDeclarations(records) };
 }
 
 /** The legs of a run, in their order, as one. */
@@ -76,6 +91,7 @@ export function joinLegs(legs: readonly ProcedureLeg[]): ProcedureLeg {
     walkCounts: legs.map((leg) => leg.walkCounts).reduce(addWalkCounts, NO_WALK),
     decisions: legs.flatMap((leg) => leg.decisions),
     branchFailures: legs.flatMap((leg) => leg.branchFailures),
+    calls: legs.reduce((sum, leg) => sum + leg.calls, 0),
     innerLedger: mergeLedgers(legs.map((leg) => leg.innerLedger)),
     ...(stamp !== undefined && { stamp }),
   };

@@ -15,6 +15,7 @@ import { DOUBT_TEXT, isDecisionOf } from './decision.ts';
 import { composeEnvelope, countDeclined, isVerdictKind, type RunbookEnvelope } from './envelope.ts';
 import { errorIdentity } from './error-identity.ts';
 import { type InterruptQuestion, readQuestion } from './interrupt-question.ts';
+import { NotJsonError } from './json-state.ts';
 import {
   joinLegs,
   legOf,
@@ -139,7 +140,9 @@ async function runLeg(
   call: RunCall,
 ): Promise<ProcedureOutcome | ProcedureInterruption> {
   const clock = new ChartClock();
-  const { tools, records } = recordingDispatch(call.tools, runbook.name, clock);
+  const made = start.legs.reduce((sum, leg) => sum + leg.calls, 0);
+  const delivered = made === 0 ? call.tools : (call.tools?.numberedFrom?.(made) ?? call.tools);
+  const { tools, records } = recordingDispatch(delivered, runbook.name, clock);
   const chart = runbook.procedure(tools);
   const run = await runChart(chart, {
     input: structuredClone(start.args) as Record<string, unknown>,
@@ -168,14 +171,15 @@ async function compose(
   call: RunCall,
 ): Promise<ProcedureOutcome> {
   const decider = runbook.verdicts?.decider ?? '';
-  const { innerLedger, stamp, ...whole } = joinLegs(legs);
+  const { innerLedger, stamp, calls: _calls, ...whole } = joinLegs(legs);
   const run = { ...lastLeg, ...whole };
   const summary = summariseChart(run, { innerLedger, stamp }, decider);
   const facts = { toolName: runbook.name, toolCallId: call.toolCallId, runId: call.runId };
   const walk = projectRows(run.walk, run.walkCounts, runbook.walk?.cap ?? DEFAULT_WALK_CAP);
+  const segment = legs.length === 1 ? 'full' : 'post-resume';
   const descriptor = {
-    ...(await mintWalk(call.artifacts, walk, facts, legs.length === 1 ? 'full' : 'post-resume')),
-    ...(await mintRecording(call.artifacts, run.recording, runbook.walk, facts)),
+    ...(await mintWalk(call.artifacts, walk, facts, segment)),
+    ...(await mintRecording(call.artifacts, run.recording, runbook.walk, facts, segment)),
   };
   const rows = isVerdictKind(runbook.resultKind) ? verdictRowsOf(run.state) : [];
   const meanings =
@@ -256,7 +260,7 @@ async function interrupt(
   try {
     text = writeCheckpoint({ args, legs, hiddenKeys: run.hidden?.keys ?? [], chart: checkpoint });
   } catch (error) {
-    const why = `its state is no plain JSON (${errorIdentity(error)})`;
+    const why = error instanceof NotJsonError ? error.message : `its state is no plain JSON (${errorIdentity(error)})`;
     return unanswered({ kind: 'failure', error: pausedFailure(runbook, why, checkpoint) });
   }
   const facts = { toolName: runbook.name, toolCallId: call.toolCallId, runId: call.runId };

@@ -16,7 +16,7 @@ import { narrative } from 'footprintjs/recorders';
 import { absenceSignalOf } from './absence.ts';
 import { type BranchFailure, watchFanOuts } from './branch-failures.ts';
 import { ChartClock } from './chart-clock.ts';
-import { type ChartCheckpoint, type ChartPause, readPause } from './chart-pause.ts';
+import { type ChartCheckpoint, type ChartPause, copyViews, pauseRefusal, readPause } from './chart-pause.ts';
 import type { Decision } from './decision.ts';
 import { decisionText, readDecision } from './decision.ts';
 import { errorIdentity } from './error-identity.ts';
@@ -121,7 +121,7 @@ export async function runChart(chart: FlowChart, options: ChartRunOptions): Prom
     failed = error !== undefined;
   } catch (thrown) {
     failed = true;
-    error = thrown;
+    error = pauseRefusal(thrown);
   }
   const snapshot = executor.getSnapshot({ redact: true });
   const shared: unknown = snapshot.sharedState;
@@ -163,6 +163,7 @@ function listen(executor: FlowChartExecutor, redact: RedactionPolicy | undefined
       lastError = errorIdentity(raw);
       absence ??= absenceSignalOf(raw);
     },
+    onPause: ({ pauseData }) => copyViews(pauseData),
     onStageRetry(event) {
       retried.set(retryId(event), errorIdentity(event.structuredError.raw));
     },

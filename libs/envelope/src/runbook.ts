@@ -181,7 +181,11 @@ interface RunbookCommon {
   readonly composedOf?: readonly string[];
   /**
    * A closed zod object: what an answer to a question of this runbook must be. A procedure that asks has to declare it; a
-   * fleet with `approve` takes `{ approved, reason? }` by itself.
+   * fleet with `approve` takes `{ approved, reason? }` by itself, and another schema of its own has a boolean `approved`, too.
+   *
+   * A procedure asks with `interrupt` or a pausable stage: on its main line, in a branch of a decider there, or in a subflow
+   * of the main line at these places. It cannot ask where a loop leads back to the question or to what came before it
+   * (the branch that loops may), and its state is plain JSON at that point. `interrupt` begins its stage again from the top.
    */
   readonly resume?: ZodType<Record<string, unknown>>;
   readonly answers?: RunbookAnswers;

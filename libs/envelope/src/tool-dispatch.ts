@@ -26,6 +26,8 @@ export interface ToolDispatch {
    * dispatch that holds limits has it.
    */
   timedBy?(clock: RunClock): ToolDispatch;
+  /** The same tools for a run that goes on after it made so many calls: no two calls of a run have one id. */
+  numberedFrom?(calls: number): ToolDispatch;
 }
 
 /** One inner call, as it went. `result` is there unless the call failed. */

@@ -96,12 +96,16 @@ export async function mintWalk(
   }
 }
 
-/** Mints a recording, or says why there is none. Undefined when the runbook never asked for one. */
+/**
+ * Mints a recording, or says why there is none. Undefined when the runbook never asked for one. Of a run that was resumed it
+ * is the last leg's.
+ */
 export async function mintRecording(
   sink: ArtifactSink | undefined,
   record: () => unknown,
   walk: RunbookWalkOptions | undefined,
   facts: MintFacts,
+  segment: WalkDescriptor['walk_segment'] = 'full',
 ): Promise<RecordingDescriptor | undefined> {
   const options = recordingOptions(walk);
   if (options === undefined) return undefined;
@@ -129,8 +133,7 @@ export async function mintRecording(
       recording_ref: ref,
       recording_kind: RECORDING_ARTIFACT_KIND,
       recording_bytes: bytes,
-      recording_note:
-        "The chart's own recording, `{ snapshot, events, structure }`, read from the redacted view: what a viewer needs to draw this walk. `events` is empty because a chart on its own executor emits none.",
+      recording_note: `The chart's own recording, \`{ snapshot, events, structure }\`, read from the redacted view: what a viewer needs to draw this walk. \`events\` is empty because a chart on its own executor emits none.${segment === 'full' ? '' : ONE_LEG}`,
     };
   } catch (error) {
     return {
@@ -146,6 +149,9 @@ export function recordingOptions(walk: RunbookWalkOptions | undefined): RunbookR
   if (recording === undefined || recording === false) return undefined;
   return recording === true ? {} : recording;
 }
+
+const ONE_LEG =
+  ' It holds what the run did after its last question was answered; the walk alone holds what it did before.';
 
 const SEGMENT_NOTES: Readonly<Record<WalkDescriptor['walk_segment'], string>> = {
   full: '',

@@ -472,8 +472,8 @@ describe('a declaration of questions', () => {
   });
 
   test('changes the digest where it changes what an answer is, and not where it says who may give it', () => {
-    const text = (over: object) => definitionText(define(over), 'build');
-    expect(text({ resume: z.strictObject({ go: z.boolean() }) })).not.toBe(text({}));
+    const text = (over: object) => definitionText(define(over, { approve: () => undefined }), 'build');
+    expect(text({ resume: z.strictObject({ approved: z.boolean(), until: z.string() }) })).not.toBe(text({}));
     expect(text({ answers: { self: true }, asTool: true })).toBe(text({}));
   });
 

@@ -280,7 +280,7 @@ describe('a run that gives no envelope', () => {
     };
     expect(failed).toBeInstanceOf(RunFailure);
     expect([failed.name, failed.code]).toEqual(['RunFailure', 'paused']);
-    expect(failed.message).toBe("the procedure of 'check' paused, and this call cannot resume it");
+    expect(failed.message).toBe("the procedure of 'check' paused and cannot go on: a tool call waits for nobody");
     expect(failed.checkpoint).toBeDefined();
     expect(JSON.stringify({ ...failed })).not.toContain('kept');
   });

@@ -1,4 +1,4 @@
-import { planFleet } from '@muster/envelope';
+import { askBeforeAssess, planFleet } from '@muster/envelope';
 import { describe, expect, test } from 'vitest';
 import {
   ago,
@@ -184,5 +184,29 @@ describe('the input of a run is a closed object', () => {
     ['a target with a slash', { files: [file], target: 'a/b' }],
   ])('%s is refused', (_, input) => {
     expect(runbook.input.safeParse(input).success).toBe(false);
+  });
+});
+
+describe('a run that wants to be approved', () => {
+  const content = listing([pod('a'), pod('b')]);
+  const files = [{ name: 'pods.json', content }];
+
+  test('asks with what was counted, and not unless it was told to', () => {
+    const ask = (counts: { subjects: number; targets?: number }, input: object = { ask_first: true }) =>
+      askBeforeAssess(runbook, counts, { ...input });
+    expect(ask({ subjects: 120, targets: 2 })).toEqual({
+      question: 'Assess 120 workloads of 2 targets?',
+      details: { subjects: 120, targets: 2 },
+    });
+    expect(ask({ subjects: 1, targets: 0 })).toEqual({ question: 'Assess 1 workload?', details: { subjects: 1 } });
+    expect(ask({ subjects: 1 }, {})).toBeUndefined();
+    expect(ask({ subjects: 1 }, { ask_first: false })).toBeUndefined();
+  });
+
+  test('is judged as any other', async () => {
+    const plain = await run(files);
+    const asking = await run(files, { ask_first: true });
+    expect(asking.verdicts).toEqual(plain.verdicts);
+    expect(asking.answer).toEqual(plain.answer);
   });
 });

@@ -35,6 +35,20 @@ test('a run that failed exits 1 with one line, and --json still prints the run',
   });
 });
 
+test('a trial asks nobody: it says what a run would have asked, and goes on', async () => {
+  const { code, out, err } = await muster(['try', 'doors', '--rows', '--input', 'ask=true'], { env });
+  expect(err).toBe('muster: a run would wait for an approval here, a trial does not: Look at 2 doors?\n');
+  expect(code).toBe(0);
+  expect(linesOf(out)).toHaveLength(2);
+});
+
+test('a procedure that asks in its middle cannot be tried to its end, and one line says so', async () => {
+  const { code, out, err } = await muster(['try', 'bell'], { env });
+  expect(err).toBe("muster: the runbook asks 'Ring?', and a trial waits for nobody: run it with `muster run`\n");
+  expect(code).toBe(1);
+  expect(out).toBe('');
+});
+
 test('files are refused where a runbook takes none', async () => {
   const { code, err } = await muster(['try', 'doors', fileURLToPath(import.meta.url)], { env });
   expect(err).toBe('muster: doors takes no files; give its input with --input FIELD=VALUE\n');

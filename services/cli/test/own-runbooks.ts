@@ -1,6 +1,6 @@
 /** Runbooks of a user's own, named by MUSTER_RUNBOOKS in the tests. */
 import { type AssessArgs, defineRunbook } from '@muster/envelope';
-import { type DecideRule, decide, flowChart } from 'footprintjs';
+import { type DecideRule, decide, flowChart, interrupt } from 'footprintjs';
 import { z } from 'zod';
 
 interface Door {
@@ -24,7 +24,11 @@ const doors = defineRunbook<Door>({
   resultKind: 'verdict/doors',
   rules: { name: 'door-rules', version: '1', list: LIST, otherwise: OTHERWISE },
   verdicts: { decider: 'Door', standings: { open: 'problem', shut: 'ok' } },
-  input: z.strictObject({ stuck: z.boolean().default(false), broken: z.boolean().default(false) }),
+  input: z.strictObject({
+    stuck: z.boolean().default(false),
+    broken: z.boolean().default(false),
+    ask: z.boolean().default(false),
+  }),
   fleet: {
     plan: (_tools, subjects) =>
       flowChart(
@@ -53,7 +57,21 @@ const doors = defineRunbook<Door>({
         .end()
         .build(),
     row: (state) => ({ reason: state.open ? 'somebody left it open' : 'it is shut' }),
+    approve: ({ subjects }, input) => (input.ask ? { question: `Look at ${subjects} doors?` } : undefined),
   },
 });
 
-export const runbooks = [doors];
+/** It asks in its only stage. */
+const bell = defineRunbook({
+  name: 'bell',
+  version: '1.0.0',
+  description: 'Rings the bell when it may.',
+  resultKind: 'report',
+  rules: { name: 'bell-rules', version: '1' },
+  verdicts: { decider: 'none' },
+  input: z.strictObject({}),
+  resume: z.strictObject({ ring: z.boolean() }),
+  procedure: () => flowChart('Ring', (scope) => void interrupt(scope, { reason: 'Ring?' }), 'ring').build(),
+});
+
+export const runbooks = [doors, bell];

@@ -4,7 +4,7 @@
  * It reads what `kubectl get pods -A -o json` prints, and its relatives: YAML, a single pod, several documents, a page of
  * the API, the output of a watch. Containers that were added for debugging are not judged.
  */
-import type { RunbookDeclaration } from '@muster/envelope';
+import type { InterruptQuestion, PlanCounts, RunbookDeclaration } from '@muster/envelope';
 import { assessWorkload, DECIDER } from './assess-workload.ts';
 import { INPUT_FILE_TOOL, planWorkloads } from './plan-workloads.ts';
 import type { PodFacts, WorkloadSubject } from './pod-facts.ts';
@@ -31,8 +31,26 @@ export const kubernetesWorkloads: RunbookDeclaration<WorkloadSubject> = {
     target: (subject) => subject.target,
     assess: assessWorkload,
     row: workloadRow,
+    approve: askFirst,
   },
 };
+
+/** What is asked before anything is judged, for a run that wants to be asked for. */
+export function askFirst(
+  { subjects, targets = 0 }: PlanCounts,
+  input: Readonly<Record<string, unknown>>,
+): InterruptQuestion | undefined {
+  if (input.ask_first !== true) return undefined;
+  const where = targets === 0 ? '' : ` of ${counted(targets, 'target')}`;
+  return {
+    question: `Assess ${counted(subjects, 'workload')}${where}?`,
+    details: { subjects, ...(targets > 0 && { targets }) },
+  };
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
 
 /** `namespace/name`, or the input's name for what could not be read, with the target in front when one is given. */
 export function subjectKey(subject: WorkloadSubject): string {

@@ -28,6 +28,10 @@ export const workloadInput = z.strictObject({
     .describe(
       'What becomes of a file that is cut off or broken: `decline` (default) gives one declined row for it, `keep` judges the pods before the damage, too.',
     ),
+  ask_first: z
+    .boolean()
+    .optional()
+    .describe('Count the workloads first, and ask for an approval before any is judged. Default false.'),
   pending_seconds: seconds('A pod that is pending for longer is stuck', DEFAULT_THRESHOLDS.pending_seconds),
   not_ready_seconds: seconds('A pod that is not ready for longer is a problem', DEFAULT_THRESHOLDS.not_ready_seconds),
   deletion_overdue_seconds: seconds(

@@ -9,9 +9,11 @@ import { newArtifactRef } from '@muster/artifacts/ref';
 import {
   type Answer,
   type AssessedSubject,
+  askBeforeAssess,
   cleanLine,
   dispatchTools,
   errorIdentity,
+  type FleetRunbook,
   type Runbook,
   RunFailure,
   runFleet,
@@ -145,6 +147,9 @@ async function carryOut(runbook: Runbook, input: Record<string, unknown>, now: s
   const { answer, subjects } = await runFleet(runbook, { input, now }, call, (done, total) => {
     if (done % 50 === 0) progress.update('assess', done, total);
   });
+  const failure = sayWhatIsAsked(runbook, subjects, input);
+  if (failure !== undefined)
+    return { answer: { kind: 'failure', error: failure }, rows: [], notChecked: 0, cannotCover: 0 };
   const ended = (outcome: string) => subjects.filter((subject) => subject.outcome === outcome).length;
   return {
     answer,
@@ -172,6 +177,30 @@ function procedureRow(
 function fleetRow({ key, verdict, standing, reason, columns }: AssessedSubject): PrintedRow[] {
   if (verdict === undefined || standing === undefined) return [];
   return [{ subject: key, verdict, standing, reason, columns }];
+}
+
+/** A trial asks nobody: it says what a run would have asked. A question that cannot be asked would have failed that run. */
+function sayWhatIsAsked(
+  runbook: FleetRunbook,
+  subjects: readonly AssessedSubject[],
+  input: Record<string, unknown>,
+): RunFailure | undefined {
+  if (subjects.length === 0) return undefined;
+  const targets = new Set(subjects.flatMap(({ target }) => target ?? [])).size;
+  const counts = { subjects: subjects.length, ...(runbook.fleet.target !== undefined && { targets }) };
+  try {
+    const asked = askBeforeAssess(runbook, counts, input);
+    if (asked !== undefined) say(`a run would wait for an approval here, a trial does not: ${asked.question}`);
+    return undefined;
+  } catch (error) {
+    if (error instanceof RunFailure) return error;
+    throw error;
+  }
+}
+
+function say(line: string): void {
+  progress.clear();
+  process.stderr.write(`muster: ${line}\n`);
 }
 
 /** A trial has nobody who could answer later. */
