@@ -45,6 +45,7 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   registry: ['create', 'get', 'list'],
   inputs: ['put'],
   supervisor: ['start', 'history', 'resume', 'cancel'],
+  extras: ['wait', 'rows', 'artifact'],
 };
 
 /**
@@ -71,7 +72,10 @@ export function createWorkflowTools(options: WorkflowToolsOptions): readonly Wor
     tools.push(verdictRows(bundle, extras), artifactGet(bundle, extras));
     tools.push(...offered.map((definition) => runbookTool(bundle, extras, definition)));
   }
+  const names = new Set<string>();
   for (const { name, description } of tools) {
+    if (names.has(name)) throw invalid(`two tools would have the name ${name}`);
+    names.add(name);
     const bytes = new TextEncoder().encode(description).byteLength;
     if (bytes > DESCRIPTION_BYTES)
       throw invalid(`the description of ${name} is ${bytes} bytes, over ${DESCRIPTION_BYTES}`);
@@ -84,6 +88,7 @@ function checkOptions(options: WorkflowToolsOptions): void {
     throw invalid('sessionId must be a nonzero UUID');
   }
   for (const [port, methods] of Object.entries(REQUIRED)) {
+    if (port === 'extras' && options.extras === undefined) continue;
     const given = (options as unknown as Record<string, Record<string, unknown> | undefined>)[port];
     for (const method of methods) {
       if (typeof given?.[method] !== 'function') throw invalid(`${port}.${method} is missing`);

@@ -9,6 +9,8 @@
 const OTHER_WEIGHT = 4.5;
 /** Bytes of whatever is said about what was left out. */
 const NOTE_ROOM = 400;
+/** Of these, bytes of the names of fields. */
+const NAMES_ROOM = 160;
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -51,60 +53,77 @@ export function fitList<Entry>(entries: readonly Entry[], maxWeight: number): { 
   return { kept, omitted: entries.length - kept.length };
 }
 
-/** Parts of an envelope's result that go before its rows do, in this order: each can be had elsewhere, or be made of others. */
+/** Parts of an envelope's result that go before its rows do: each is made of others, or speaks to a renderer. */
 const SPARE_PARTS = ['table', 'render_note', 'report_note'];
-const LEDGERS = ['not_checked', 'cannot_cover', 'checked'] as const;
+/** Lists in the order in which they lose entries, down to how many at first: what stands out is read first. */
+const LISTS = [
+  { of: 'result', key: 'verdicts', told: 'rows', atLeast: 5 },
+  { of: 'af_coverage', key: 'checked', told: 'checked', atLeast: 3 },
+  { of: 'af_coverage', key: 'cannot_cover', told: 'cannot_cover', atLeast: 3 },
+  { of: 'af_coverage', key: 'not_checked', told: 'not_checked', atLeast: 5 },
+] as const;
 
 /**
- * An envelope that fits. It loses its table first, then rows, then fields of the report, then entries of its ledger, each
- * counted in `omitted`; its sentence, counts, rule version and walk stay.
+ * An envelope that fits. What it loses is counted in `omitted`, with the tool that gives it; its sentence, counts, rule
+ * version and walk stay.
  */
 export function fitEnvelope(envelope: unknown, maxWeight: number | undefined): unknown {
   if (maxWeight === undefined || answerWeight(envelope) <= maxWeight) return envelope;
   const { af_coverage: coverage, result } = envelope as { af_coverage?: Json; result?: Json };
   if (coverage === undefined || result === undefined) return tooLarge(envelope);
+  const fitted: Fitted = { af_coverage: { ...coverage }, result: { ...result } };
   const omitted: Record<string, unknown> = {};
-  const fitted = {
-    af_coverage: { ...coverage } as Record<string, unknown>,
-    result: { ...result } as Record<string, unknown>,
-  };
   const excess = () => answerWeight(fitted) + NOTE_ROOM - maxWeight;
-  for (const part of SPARE_PARTS) {
-    if (excess() <= 0) break;
-    if (fitted.result[part] !== undefined) omitted[part] = true;
-    delete fitted.result[part];
-  }
-  if (excess() > 0)
-    cutList(fitted.result, 'verdicts', excess(), (count) => {
-      omitted.rows = { count, read_with: 'verdict_rows' };
-    });
+  const spared = SPARE_PARTS.filter((part) => fitted.result[part] !== undefined);
+  for (const part of spared) if (excess() > 0) delete fitted.result[part];
+  const parts = spared.filter((part) => fitted.result[part] === undefined);
+  if (parts.length > 0) omitted.parts = parts;
+  if (excess() > 0) keepMeaningsOfRows(fitted.result);
+  for (const { of, key, told, atLeast } of LISTS) cutList(fitted[of], key, atLeast, excess(), told, omitted);
   dropReport(fitted.result, excess, omitted);
-  for (const ledger of LEDGERS) {
-    if (excess() > 0)
-      cutList(fitted.af_coverage, ledger, excess(), (count) => {
-        omitted[ledger] = { count, read_with: 'verdict_rows' };
-      });
-  }
+  for (const { of, key, told } of LISTS) cutList(fitted[of], key, 0, excess(), told, omitted);
   const whole = { ...fitted, omitted };
   return answerWeight(whole) <= maxWeight ? whole : tooLarge(envelope);
 }
 
-/** Takes entries off the end of a list until the excess is made up for, or nothing is left. */
-function cutList(place: Record<string, unknown>, key: string, excess: number, told: (count: number) => void): void {
+interface Fitted {
+  readonly af_coverage: Record<string, unknown>;
+  readonly result: Record<string, unknown>;
+}
+
+/** Of the meanings those of words that some row has. */
+function keepMeaningsOfRows(result: Record<string, unknown>): void {
+  const { verdict_meanings: meanings, verdicts } = result;
+  if (meanings === null || typeof meanings !== 'object' || !Array.isArray(verdicts)) return;
+  const words = new Set(verdicts.map((row: { verdict?: unknown }) => row.verdict));
+  result.verdict_meanings = Object.fromEntries(Object.entries(meanings).filter(([word]) => words.has(word)));
+}
+
+/** Takes entries off the end of a list until the excess is made up for, or no more than so many are left. */
+function cutList(
+  place: Record<string, unknown>,
+  key: string,
+  atLeast: number,
+  excess: number,
+  told: string,
+  omitted: Record<string, unknown>,
+): void {
   const list = place[key];
-  if (!Array.isArray(list) || list.length === 0) return;
+  if (excess <= 0 || !Array.isArray(list) || list.length <= atLeast) return;
   let saved = 0;
   let kept = list.length;
-  while (kept > 0 && saved < excess) {
+  while (kept > atLeast && saved < excess) {
     kept -= 1;
     saved += answerWeight(list[kept]) + 1;
   }
   place[key] = list.slice(0, kept);
-  if (kept < list.length) told(list.length - kept);
-  if (key === 'verdicts') {
-    place.rows_shown = kept;
-    place.rows_complete = false;
-  }
+  const before = (omitted[told] as { count: number } | undefined)?.count ?? 0;
+  const count = before + list.length - kept;
+  // A fleet's gaps are rows too; what else a ledger says stands in the envelope alone.
+  omitted[told] = told === 'rows' || told === 'not_checked' ? { count, read_with: 'verdict_rows' } : { count };
+  if (key !== 'verdicts') return;
+  place.rows_shown = kept;
+  place.rows_complete = false;
 }
 
 /** Names that the envelope keeps for itself; everything else of a result is the runbook's own report. */
@@ -129,9 +148,10 @@ function dropReport(result: Record<string, unknown>, excess: () => number, omitt
   for (const field of fields) {
     if (excess() <= 0) break;
     delete result[field];
-    dropped.push(field.slice(0, 64));
+    dropped.push(field.slice(0, 64).toWellFormed());
   }
-  if (dropped.length > 0) omitted.report_fields = dropped.slice(0, 20);
+  if (dropped.length === 0) return;
+  omitted.report_fields = { count: dropped.length, names: fitList(dropped, NAMES_ROOM).kept };
 }
 
 function tooLarge(envelope: unknown): Json {

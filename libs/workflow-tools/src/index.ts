@@ -9,6 +9,7 @@ export type {
   ArtifactPart,
   DefinitionSummary,
   HistoryEntry,
+  HistoryKind,
   HistoryPage,
   HistoryQuery,
   InputStore,

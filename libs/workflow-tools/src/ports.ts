@@ -91,10 +91,22 @@ export interface RunRegistry {
   list(sessionId: string, page: { readonly after?: string | undefined; readonly limit: number }): Promise<RunPage>;
 }
 
+/** What may happen to a run (workflow-tools contract). */
+export const HISTORY_KINDS = [
+  'run_started',
+  'vertex_completed',
+  'run_interrupted',
+  'run_resumed',
+  'run_completed',
+  'run_cancelled',
+  'run_failed',
+] as const;
+export type HistoryKind = (typeof HISTORY_KINDS)[number];
+
 export interface HistoryEntry {
   readonly revision: number;
   readonly event_id: string;
-  readonly kind: string;
+  readonly kind: HistoryKind;
   readonly run_status: WorkflowRunStatus;
   readonly vertex_id?: string | undefined;
   readonly vertex_label?: string | undefined;

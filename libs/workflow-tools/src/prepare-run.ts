@@ -1,5 +1,7 @@
 /** The hook that binds a run to a place for its artifacts, and its leash. */
+import { isLine } from './arguments.ts';
 import type { NewRun } from './ports.ts';
+import { RUN_BYTES } from './safe-run.ts';
 import { WorkflowToolError } from './tool.ts';
 
 /** Gives the run back with artifact fields filled in. It gets a copy; what it changes there beside them is refused. */
@@ -16,15 +18,44 @@ export async function prepareRun(run: NewRun, prepare: PrepareRun | undefined): 
   const after = prepared as Record<string, unknown>;
   for (const field of new Set([...Object.keys(before), ...Object.keys(after)])) {
     if (ARTIFACT_FIELDS.has(field)) continue;
-    if (JSON.stringify(before[field]) !== JSON.stringify(after[field])) throw overreach(`changed '${field}'`);
+    if (before[field] !== after[field]) throw overreach(`changed '${field}'`);
   }
-  const { artifact_session_id, artifact_run_id, parent_artifact_input } = after as Partial<NewRun>;
+  return bounded({ ...run, ...namespaceOf(after) });
+}
+
+function namespaceOf({
+  artifact_session_id,
+  artifact_run_id,
+  parent_artifact_input,
+}: Readonly<Record<string, unknown>>) {
   return {
-    ...run,
-    ...(artifact_session_id !== undefined && { artifact_session_id }),
-    ...(artifact_run_id !== undefined && { artifact_run_id }),
+    ...(artifact_session_id !== undefined && { artifact_session_id: nameOf(artifact_session_id) }),
+    ...(artifact_run_id !== undefined && { artifact_run_id: nameOf(artifact_run_id) }),
     ...(parent_artifact_input !== undefined && { parent_artifact_input }),
   };
+}
+
+function nameOf(value: unknown): string {
+  if (typeof value === 'string' && value !== '' && isLine(value)) return value;
+  throw overreach('filled an artifact field with something that is no name');
+}
+
+/** The record as the registry gets it: plain JSON of at most 64 KiB. */
+function bounded(run: NewRun): NewRun {
+  const text = jsonOf(run);
+  if (text === undefined) throw overreach('filled an artifact field with something that is no JSON');
+  if (new TextEncoder().encode(text).byteLength > RUN_BYTES)
+    throw overreach(`made the record larger than ${RUN_BYTES} bytes`);
+  return JSON.parse(text) as NewRun;
+}
+
+function jsonOf(run: NewRun): string | undefined {
+  try {
+    return JSON.stringify(run);
+  } catch {
+    // It contains itself, or a bigint.
+    return undefined;
+  }
 }
 
 function overreach(what: string): WorkflowToolError {

@@ -5,12 +5,12 @@ export type WorkflowRunStatus = (typeof RUN_STATUSES)[number];
 
 /** Where a run may go from where it stands. What is final goes nowhere. */
 export const ALLOWED_TRANSITIONS: Readonly<Record<WorkflowRunStatus, readonly WorkflowRunStatus[]>> = Object.freeze({
-  pending: ['running', 'cancelled', 'failed'],
-  running: ['interrupted', 'completed', 'cancelled', 'failed'],
-  interrupted: ['running', 'cancelled', 'failed'],
-  completed: [],
-  cancelled: [],
-  failed: [],
+  pending: Object.freeze(['running', 'cancelled', 'failed'] as const),
+  running: Object.freeze(['interrupted', 'completed', 'cancelled', 'failed'] as const),
+  interrupted: Object.freeze(['running', 'cancelled', 'failed'] as const),
+  completed: Object.freeze([]),
+  cancelled: Object.freeze([]),
+  failed: Object.freeze([]),
 });
 
 /** Whether a run may go from one status to another. */

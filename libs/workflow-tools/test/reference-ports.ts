@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type {
   DefinitionSummary,
   HistoryEntry,
+  HistoryKind,
   NewRun,
   RunView,
   WorkflowExtras,
@@ -128,7 +129,7 @@ export class World {
   }
 
   /** Moves a run on as its supervisor would. */
-  move(runId: string, to: WorkflowRunStatus, kind: string): RunView {
+  move(runId: string, to: WorkflowRunStatus, kind: HistoryKind): RunView {
     const kept = this.#byId(runId);
     if (!canMove(kept.run.run_status, to)) throw new Error(`no way from ${kept.run.run_status} to ${to}`);
     const revision = kept.run.checkpoint_revision + 1;
@@ -137,7 +138,7 @@ export class World {
     return kept.run;
   }
 
-  tell(runId: string, revision: number, kind: string, message?: string): void {
+  tell(runId: string, revision: number, kind: HistoryKind, message?: string): void {
     const kept = this.#byId(runId);
     const event_id = randomUUID();
     const occurred_at = '2026-11-30T12:00:00Z';

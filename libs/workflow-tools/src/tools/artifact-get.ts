@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { line } from '../arguments.ts';
 import { type Bundle, makeTool } from '../bundle.ts';
 import { answerWeight } from '../fit-answer.ts';
 import type { ArtifactPart, WorkflowExtras } from '../ports.ts';
@@ -16,7 +17,7 @@ export function artifactGet({ maxWeight }: Bundle, extras: WorkflowExtras) {
     description:
       'A range of the bytes behind a ref (art_...), such as a walk: as text where it is text, else in base64.',
     input: z.strictObject({
-      ref: z.string().min(1).max(64),
+      ref: line(64),
       offset: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
       length: z.number().int().min(1).max(MAX_LENGTH).default(DEFAULT_LENGTH),
     }),

@@ -1,12 +1,13 @@
-import { cleanLine } from '@muster/envelope';
 import { z } from 'zod';
+import { line } from '../arguments.ts';
+import { boundedLine } from '../bounded-text.ts';
 import { type Bundle, makeTool } from '../bundle.ts';
 import { answerWeight, fitList } from '../fit-answer.ts';
 import { nearestOf } from '../nearest.ts';
 import { WorkflowToolError } from '../tool.ts';
 
 const MAX_DEFINITIONS = 100;
-const DESCRIPTION_LENGTH = 1024;
+const DESCRIPTION_BYTES = 1024;
 
 const output = z.object({
   definitions: z.array(
@@ -24,7 +25,7 @@ const output = z.object({
 
 /** `workflow_definition_list` */
 export function definitionList({ catalog, extras, maxWeight }: Bundle) {
-  const byName = { name: z.string().max(128).optional().describe('Only this one.') };
+  const byName = { name: line(128).optional().describe('Only this one.') };
   return makeTool({
     name: 'workflow_definition_list',
     title: 'List runbooks',
@@ -37,7 +38,7 @@ export function definitionList({ catalog, extras, maxWeight }: Bundle) {
       const wanted = chosen(all, (args as { name?: string }).name).map((definition) => ({
         name: definition.name,
         version: definition.version,
-        description: cleanLine(definition.description, DESCRIPTION_LENGTH),
+        description: boundedLine(definition.description, DESCRIPTION_BYTES),
         input_schema: definition.input_schema,
         resume_supported: definition.resume_supported,
       }));

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { runId } from '../arguments.ts';
+import { isLine, ONE_LINE, runId } from '../arguments.ts';
 import { type Bundle, findRun, makeTool } from '../bundle.ts';
 import { RUN_STATUSES } from '../run-status.ts';
 import { WorkflowToolError } from '../tool.ts';
@@ -9,7 +9,9 @@ const DEFAULT_REASON = 'cancel requested';
 
 const reason = z
   .string()
-  .refine((text) => new TextEncoder().encode(text).byteLength <= REASON_BYTES, `text of at most ${REASON_BYTES} bytes`);
+  .trim()
+  .refine((text) => new TextEncoder().encode(text).byteLength <= REASON_BYTES, `text of at most ${REASON_BYTES} bytes`)
+  .refine(isLine, ONE_LINE);
 
 /** `workflow_run_cancel` */
 export function runCancel(bundle: Bundle) {
@@ -29,7 +31,7 @@ export function runCancel(bundle: Bundle) {
         const message = `the run is ${run_status} already`;
         throw new WorkflowToolError({ code: 'run_final', message, place: 'arguments/run_id' });
       }
-      const cancelled = await bundle.supervisor.cancel(run, given.trim() || DEFAULT_REASON);
+      const cancelled = await bundle.supervisor.cancel(run, given || DEFAULT_REASON);
       return { run_id: run.run_id, run_status: cancelled.run_status, idempotent: cancelled.idempotent };
     },
   });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { runId } from '../arguments.ts';
 import { type Bundle, findRun, makeTool } from '../bundle.ts';
-import { safeRun, safeRunShape } from '../safe-run.ts';
+import { fitRun, safeRunShape } from '../safe-run.ts';
 import { MAX_WAIT_MS, waitedRun, waitedShape } from './waited-run.ts';
 
 const contract = { run_id: runId };
@@ -29,7 +29,7 @@ export function runGet(bundle: Bundle) {
     async invoke(args, { signal }) {
       const { run_id, wait_ms, include } = args as { run_id: string; wait_ms?: number; include?: string[] };
       const run = await findRun(bundle, run_id);
-      if (extras === undefined || (wait_ms === undefined && include === undefined)) return safeRun(run);
+      if (extras === undefined || (wait_ms === undefined && include === undefined)) return fitRun(run, maxWeight);
       const waited = await extras.wait(run.run_id, wait_ms ?? 0, signal);
       return waitedRun(waited, { withEnvelope: include?.includes('envelope') === true, maxWeight });
     },

@@ -1,19 +1,19 @@
-import { cleanLine } from '@muster/envelope';
 import { z } from 'zod';
 import { pageLimit, runId } from '../arguments.ts';
+import { boundedLine } from '../bounded-text.ts';
 import { type Bundle, findRun, makeTool } from '../bundle.ts';
 import { fitPage } from '../fit-answer.ts';
-import type { HistoryEntry } from '../ports.ts';
+import { HISTORY_KINDS, type HistoryEntry } from '../ports.ts';
 import { RUN_STATUSES } from '../run-status.ts';
 
 const MAX_REVISION = 2_147_483_647;
-const [LABEL_LENGTH, MESSAGE_LENGTH] = [128, 512];
+const [LABEL_BYTES, MESSAGE_BYTES] = [128, 512];
 
 const whole = z.number().int();
 const entry = z.object({
   revision: whole,
   event_id: z.string(),
-  kind: z.string(),
+  kind: z.enum(HISTORY_KINDS),
   run_status: z.enum(RUN_STATUSES),
   vertex_id: z.string().optional(),
   vertex_label: z.string().optional(),
@@ -64,11 +64,11 @@ function historyEntry(event: HistoryEntry): z.infer<typeof entry> {
     event_id: event.event_id,
     kind: event.kind,
     run_status: event.run_status,
-    ...(event.vertex_id !== undefined && { vertex_id: cleanLine(event.vertex_id, LABEL_LENGTH) }),
-    ...(event.vertex_label !== undefined && { vertex_label: cleanLine(event.vertex_label, LABEL_LENGTH) }),
+    ...(event.vertex_id !== undefined && { vertex_id: boundedLine(event.vertex_id, LABEL_BYTES) }),
+    ...(event.vertex_label !== undefined && { vertex_label: boundedLine(event.vertex_label, LABEL_BYTES) }),
     ...(event.completed_vertices !== undefined && { completed_vertices: event.completed_vertices }),
     ...(event.total_vertices !== undefined && { total_vertices: event.total_vertices }),
-    ...(event.message !== undefined && { message: cleanLine(event.message, MESSAGE_LENGTH) }),
+    ...(event.message !== undefined && { message: boundedLine(event.message, MESSAGE_BYTES) }),
     occurred_at: event.occurred_at,
   };
 }

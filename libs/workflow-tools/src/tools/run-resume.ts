@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { runId } from '../arguments.ts';
 import { type Bundle, findRun, makeTool } from '../bundle.ts';
 import { boundFault, canonicalDocument } from '../json-bounds.ts';
-import { safeRun, safeRunShape } from '../safe-run.ts';
+import { briefRun, fitRun } from '../safe-run.ts';
 import { WorkflowToolError } from '../tool.ts';
 
 /** `workflow_run_resume` */
@@ -15,7 +15,7 @@ export function runResume(bundle: Bundle) {
       run_id: runId,
       resume: z.record(z.string(), z.unknown()).describe('The answer, as the definition’s resume schema says.'),
     }),
-    output: z.object(safeRunShape),
+    output: briefRun,
     hints: { destructiveHint: true },
     async invoke({ run_id, resume: value }) {
       const run = await findRun(bundle, run_id);
@@ -30,7 +30,7 @@ export function runResume(bundle: Bundle) {
       }
       await bundle.catalog.validateResume(run, value);
       const answer = { value, ...(await canonicalDocument(value)) };
-      return safeRun(await bundle.supervisor.resume(run, answer));
+      return fitRun(await bundle.supervisor.resume(run, answer), bundle.maxWeight);
     },
   });
 }

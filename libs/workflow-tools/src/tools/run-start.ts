@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { runId } from '../arguments.ts';
+import { line, runId } from '../arguments.ts';
 import { type Bundle, makeTool } from '../bundle.ts';
-import { safeRun, safeRunShape } from '../safe-run.ts';
+import { briefRun, fitRun } from '../safe-run.ts';
 import { resolveDefinition, startARun } from './start-a-run.ts';
 
 const contract = {
-  definition_name: z.string().min(1).max(128),
-  definition_version: z.string().min(1).max(128),
+  definition_name: line(128),
+  definition_version: line(128),
   input: z.record(z.string(), z.unknown()).describe('As the definition’s input_schema says.'),
   parent_run_id: runId.optional(),
 };
@@ -27,7 +27,7 @@ export function runStart(bundle: Bundle) {
     description:
       'Starts a run of a runbook. Answers when the run is stored, not when it is done: wait with workflow_run_get.',
     input,
-    output: z.object(safeRunShape),
+    output: briefRun,
     hints: {},
     async invoke(args) {
       const { definition_name, definition_version, input: document, parent_run_id } = args;
@@ -39,7 +39,7 @@ export function runStart(bundle: Bundle) {
         idempotencyKey: (args as { idempotency_key?: string }).idempotency_key,
         inputPlace: 'arguments/input',
       });
-      return safeRun(run);
+      return fitRun(run, bundle.maxWeight);
     },
   });
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { decodeArguments } from '../arguments.ts';
+import { boundedLine } from '../bounded-text.ts';
 import { type Bundle, jsonSchema } from '../bundle.ts';
 import type { DefinitionSummary, WorkflowExtras } from '../ports.ts';
-import { safeRunShape } from '../safe-run.ts';
 import type { WorkflowTool } from '../tool.ts';
 import { startARun } from './start-a-run.ts';
-import { MAX_WAIT_MS, waitedRun, waitedShape } from './waited-run.ts';
+import { MAX_WAIT_MS, waitedRun } from './waited-run.ts';
 
 const DESCRIPTION_BYTES = 256;
 
@@ -16,10 +16,13 @@ const DESCRIPTION_BYTES = 256;
 export function runbookTool(bundle: Bundle, extras: WorkflowExtras, definition: DefinitionSummary): WorkflowTool {
   return {
     name: `runbook_${definition.name}`,
-    description: cutToBytes(definition.description, DESCRIPTION_BYTES),
+    description: boundedLine(definition.description, DESCRIPTION_BYTES),
     inputSchema: { type: 'object', ...definition.input_schema } as WorkflowTool['inputSchema'],
     get outputSchema() {
-      return jsonSchema(z.looseObject({ ...safeRunShape, ...waitedShape }), 'output');
+      return jsonSchema(
+        z.looseObject({ run_id: z.string(), run_status: z.string(), envelope: z.unknown().optional() }),
+        'output',
+      );
     },
     annotations: {
       title: `Run ${definition.name}`,
@@ -35,10 +38,4 @@ export function runbookTool(bundle: Bundle, extras: WorkflowExtras, definition: 
       return waitedRun(waited, { withEnvelope: true, maxWeight: bundle.maxWeight });
     },
   };
-}
-
-function cutToBytes(text: string, maxBytes: number): string {
-  let cut = text;
-  while (new TextEncoder().encode(cut).byteLength > maxBytes) cut = `${cut.slice(0, -2)}…`.replace('……', '…');
-  return cut;
 }

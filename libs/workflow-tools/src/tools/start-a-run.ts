@@ -2,6 +2,7 @@
  * Starting a run, in the contract's order: resolve and validate, canonicalise and digest, store the input, create the run,
  * start it. It resolves after the durable seed; a failure at any step is an error and never a success that misleads.
  */
+import { runId } from '../arguments.ts';
 import type { Bundle } from '../bundle.ts';
 import { boundFault, canonicalDocument } from '../json-bounds.ts';
 import { nearestOf } from '../nearest.ts';
@@ -36,7 +37,7 @@ export async function startARun(bundle: Bundle, start: StartOfRun): Promise<RunV
   await bundle.inputs.put({ digest, canonical });
   const at = bundle.now().toISOString();
   const run: NewRun = {
-    run_id: bundle.newId(),
+    run_id: newRunId(bundle),
     session_id: bundle.sessionId,
     definition_name: definition.name,
     definition_version: definition.version,
@@ -48,6 +49,12 @@ export async function startARun(bundle: Bundle, start: StartOfRun): Promise<RunV
   };
   const created = await bundle.registry.create(await prepareRun(run, bundle.prepareRun), { idempotencyKey });
   return await bundle.supervisor.start(created);
+}
+
+function newRunId({ newId }: Bundle): string {
+  const id = runId.safeParse(newId());
+  if (id.success) return id.data;
+  throw new WorkflowToolError({ code: 'new_id_invalid', message: 'newId gave something that is no nonzero UUID' });
 }
 
 /** The definition, or the refusal that names the nearest. @throws WorkflowToolError */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pageLimit, runId } from '../arguments.ts';
+import { line, pageLimit, runId } from '../arguments.ts';
 import { type Bundle, findRun, makeTool } from '../bundle.ts';
 import { answerWeight, fitPage } from '../fit-answer.ts';
 import type { WorkflowExtras } from '../ports.ts';
@@ -12,7 +12,6 @@ const SPARE_PARTS = ['evidence', 'walk', 'recording', 'columns', 'reason'];
 
 /** `verdict_rows` */
 export function verdictRows(bundle: Bundle, extras: WorkflowExtras) {
-  const word = z.string().min(1).max(256).optional();
   return makeTool({
     name: 'verdict_rows',
     title: 'Read verdict rows',
@@ -22,10 +21,10 @@ export function verdictRows(bundle: Bundle, extras: WorkflowExtras) {
       run_id: runId,
       standing: z.enum(['ok', 'problem', 'declined']).optional(),
       outcome: z.enum(['verdict', 'declined', 'not_checked', 'cannot_cover']).optional(),
-      verdict: word,
-      target: z.string().min(1).max(1024).optional(),
+      verdict: line(256).optional(),
+      target: line(1024).optional(),
       evidence: z.boolean().default(false).describe('With the rule that decided each row.'),
-      after: z.string().max(64).optional(),
+      after: line(64).optional(),
       limit: pageLimit(20),
     }),
     output: z.object({

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { answerWeight, fitEnvelope } from '../fit-answer.ts';
 import type { WaitedRun } from '../ports.ts';
 import { isOver } from '../run-status.ts';
-import { safeRun } from '../safe-run.ts';
+import { fitRun } from '../safe-run.ts';
 
 /** What goes beyond the safe run. */
 export const waitedShape = {
@@ -19,6 +19,10 @@ export const MAX_WAIT_MS = 30_000;
 const [SOON_MS, LATER_MS] = [1_000, 10_000];
 /** The least that is left to an envelope beside a run. */
 const ENVELOPE_ROOM = 1_000;
+/** What `,"envelope":` needs. */
+const KEY_ROOM = 12;
+/** Parts of a question that go where they take the room of everything else, the ones that explain first. */
+const SPARE_PARTS = ['details', 'resume_schema'];
 
 export function waitedRun(
   { run, envelope, failure }: WaitedRun,
@@ -26,30 +30,31 @@ export function waitedRun(
 ): Readonly<Record<string, unknown>> {
   const over = isOver(run.run_status);
   const shown = {
-    ...light(safeRun(run), options.maxWeight),
+    ...fitRun(run, options.maxWeight === undefined ? undefined : options.maxWeight / 4),
     ...(run.counts !== undefined && { counts: run.counts }),
-    ...(run.interruption !== undefined && { interruption: run.interruption }),
+    ...(run.interruption !== undefined && { interruption: fitQuestion(run.interruption, options.maxWeight) }),
     ...(!over && { poll_after_ms: pollAfterMs(run.run_status, run.counts) }),
     ...(failure !== undefined && { failure }),
   };
   if (!options.withEnvelope || envelope === undefined) return shown;
   const left =
-    options.maxWeight === undefined ? undefined : Math.max(ENVELOPE_ROOM, options.maxWeight - answerWeight(shown));
+    options.maxWeight === undefined
+      ? undefined
+      : Math.max(ENVELOPE_ROOM, options.maxWeight - answerWeight(shown) - KEY_ROOM);
   return { ...shown, envelope: fitEnvelope(envelope, left) };
 }
 
-/** References go where they would take the room of everything else. */
-function light(run: ReturnType<typeof safeRun>, maxWeight: number | undefined): Readonly<Record<string, unknown>> {
-  const { artifacts, ...rest } = run;
-  if (artifacts === undefined || maxWeight === undefined) return run;
-  const kept = [...artifacts];
-  while (kept.length > 0 && answerWeight(kept) > maxWeight / 4) kept.pop();
-  const omitted = artifacts.length - kept.length;
-  return {
-    ...rest,
-    ...(kept.length > 0 && { artifacts: kept }),
-    ...(omitted > 0 && { omitted: { artifacts: omitted } }),
-  };
+/** What is asked always stays; what goes of the rest is named. */
+function fitQuestion(question: Readonly<Record<string, unknown>>, maxWeight: number | undefined) {
+  const light: Record<string, unknown> = { ...question };
+  const omitted: string[] = [];
+  for (const part of SPARE_PARTS) {
+    if (maxWeight === undefined || answerWeight(light) <= maxWeight / 2) break;
+    if (light[part] === undefined) continue;
+    delete light[part];
+    omitted.push(part);
+  }
+  return omitted.length === 0 ? question : { ...light, omitted };
 }
 
 /** When looking again is worth a turn: soon while little is left, later for a person or a large fleet. */

@@ -5,6 +5,7 @@
  * `create`; what `start` confirms is the row that is there by then.
  */
 import { createWorkflowTools, type RunView } from '@muster/workflow-tools';
+import type { InterruptionView } from '../wire/interruption.ts';
 import type { SafeRun } from '../wire/safe-run.ts';
 import type { BundledTool } from './workflow-agent-tools.ts';
 import type { WorkflowPorts } from './workflow-ports.ts';
@@ -59,8 +60,8 @@ export function sessionTools(ports: WorkflowPorts): readonly BundledTool[] {
     },
     extras: {
       wait: async (runId, waitMs) => {
-        const { run, outcome } = await ports.wait(runId, waitMs);
-        return { run: viewOf(run), ...outcome };
+        const { run, question, outcome } = await ports.wait(runId, waitMs);
+        return { run: { ...viewOf(run), ...(question && { interruption: askedOf(question) }) }, ...outcome };
       },
       rows: async (runId, query) => {
         const { run_status, rows, next_after } = await ports.rows(runId, query as never);
@@ -73,6 +74,27 @@ export function sessionTools(ports: WorkflowPorts): readonly BundledTool[] {
     },
     limits: { answerWeight: ANSWER_WEIGHT },
   }) as readonly BundledTool[];
+}
+
+/** What whoever answers has to know. */
+function askedOf({
+  number,
+  question,
+  details,
+  resume_schema,
+  needed_role,
+  self_allowed,
+  expires_at,
+}: InterruptionView) {
+  return {
+    number,
+    question,
+    ...(details !== undefined && { details }),
+    resume_schema,
+    needed_role,
+    self_allowed,
+    expires_at,
+  };
 }
 
 /** A run as the bundle takes it: of what REST shows, the contract's part and what an agent that waits is told besides. */

@@ -22,8 +22,11 @@ export interface BundledTool extends ListedTool {
 /** Makes the tools of one session, in the order in which they are listed. */
 export type Bundle = (ports: WorkflowPorts) => readonly BundledTool[];
 
-/** Bytes of the list as JSON: under 3,000 tokens, whatever the names and schemas in it are (tested). */
-export const MAX_LIST_BYTES = 7_500;
+/**
+ * Bytes of the runbooks' own tools in the list. The nine others take 2,500 tokens; with these the list stays under 3,000,
+ * whatever their names and schemas are made of (tested).
+ */
+export const MAX_RUNBOOK_BYTES = 1_200;
 
 const RUNBOOK_PREFIX = 'runbook_';
 const STARTING = 'workflow_run_start';
@@ -57,8 +60,8 @@ function fitListing(tools: readonly BundledTool[], onLeftOut: (names: string[]) 
   const leftOut: string[] = [];
   let bytes = 0;
   for (const { invoke: _invoke, ...tool } of tools) {
-    const more = Buffer.byteLength(JSON.stringify(tool)) + 1;
-    if (tool.name.startsWith(RUNBOOK_PREFIX) && bytes + more > MAX_LIST_BYTES) leftOut.push(tool.name);
+    const more = tool.name.startsWith(RUNBOOK_PREFIX) ? Buffer.byteLength(JSON.stringify(tool)) + 1 : 0;
+    if (bytes + more > MAX_RUNBOOK_BYTES) leftOut.push(tool.name);
     else {
       listed.push(tool);
       bytes += more;

@@ -18,6 +18,7 @@ import { findRun } from '../use-cases/find-run.ts';
 import { listRows, type RowPage, type RowsQuery } from '../use-cases/list-rows.ts';
 import { listSafeRuns, type SafeRunPage } from '../use-cases/list-runs.ts';
 import { type HistoryQuery, readHistory } from '../use-cases/read-history.ts';
+import { readInterruption } from '../use-cases/read-interruption.ts';
 import { type RunOutcome, readRunOutcome } from '../use-cases/read-outcome.ts';
 import { showRun } from '../use-cases/read-run.ts';
 import { resolveDefinition } from '../use-cases/resolve-definition.ts';
@@ -25,6 +26,7 @@ import { resumeRun } from '../use-cases/resume-run.ts';
 import { startRun } from '../use-cases/start-run.ts';
 import { waitForRun } from '../use-cases/wait-for-run.ts';
 import type { RunHistory } from '../wire/history.ts';
+import type { InterruptionView } from '../wire/interruption.ts';
 import { describeRunbook, type RunbookDescription } from '../wire/runbook.ts';
 import type { SafeRun } from '../wire/safe-run.ts';
 import type { ToolCall } from './agent-tools.ts';
@@ -45,6 +47,8 @@ export interface WorkflowStart {
 /** A run as it stands after waiting, and what it came to when it is over. */
 export interface WaitedRun {
   readonly run: SafeRun;
+  /** What it asks, with the schema of an answer. */
+  readonly question: InterruptionView | undefined;
   readonly outcome: RunOutcome;
   readonly isOver: boolean;
 }
@@ -140,6 +144,7 @@ export class WorkflowPorts {
     this.#call.onRun(run.id);
     return {
       run: await showRun(this.#deps, reader, run),
+      question: run.status === 'interrupted' ? await this.#question(run.id) : undefined,
       outcome: await readRunOutcome(this.#deps, reader, run),
       isOver: isFinal(run.status),
     };
@@ -178,6 +183,16 @@ export class WorkflowPorts {
   /** @throws Problem `artifact_not_found` */
   async artifact(ref: string, range: { readonly offset: number; readonly length: number }): Promise<ArtifactPart> {
     return await readArtifactPart(this.#deps, this.#binding.reader, ref, range);
+  }
+
+  /** The open question; undefined when it was answered a moment ago. */
+  async #question(runId: string): Promise<InterruptionView | undefined> {
+    try {
+      return await readInterruption(this.#deps, this.#binding.reader, runId);
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'not_interrupted') return undefined;
+      throw error;
+    }
   }
 
   #need(role: 'runner'): void {
