@@ -4,6 +4,7 @@
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { cpus, loadavg, totalmem } from 'node:os';
+import { measureAgents } from './agents.ts';
 import { measureBaseline } from './baseline.ts';
 import type { BenchContext } from './context.ts';
 import { measureEnvelopeOverhead } from './envelope-overhead.ts';
@@ -22,6 +23,7 @@ const SUITES: Readonly<Record<SuiteName, (context: BenchContext) => Promise<unkn
   sweep: measureSweeps,
   baseline: measureBaseline,
   waiting: measureWaiting,
+  agents: measureAgents,
   million: measureMillion,
 };
 

@@ -1,4 +1,5 @@
 /** The ratios that the figures are judged by, as far as they were measured, each with what is wanted of it. */
+import type { AgentsFigures } from './agents.ts';
 import type { BaselineFigures } from './baseline.ts';
 import type { EnvelopeOverhead } from './envelope-overhead.ts';
 import type { MillionFigures } from './million.ts';
@@ -12,6 +13,7 @@ export interface Figures {
   readonly sweep?: readonly SweepGroup[];
   readonly baseline?: readonly BaselineFigures[];
   readonly waiting?: readonly WaitingFigures[];
+  readonly agents?: AgentsFigures;
   readonly million?: MillionFigures;
 }
 
@@ -38,6 +40,11 @@ export function ratiosOf(figures: Figures): Ratio[] {
       what: `${backend}: waiting fleet over concurrency / tool time, ${chunks} chunk(s) at once`,
       measured,
       ...(chunks === 1 && { wanted: 'at least 0.8' }),
+    })),
+    ...(figures.agents?.waking ?? []).map(({ agents, runs, p95_ms: measured }) => ({
+      what: `${agents} agents that wait on ${runs} run(s): wake-up, p95 in ms`,
+      measured,
+      wanted: 'under 250',
     })),
     ...(figures.million === undefined ? [] : millionRatios(figures.million)),
   ];

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startEmbeddedPostgres } from '@muster/embedded';
+import { PROCESS_MEMORY } from '@muster/host';
 import { type Database, migrate, openDatabase } from '@muster/results';
 import { type StartedProcess, startProcess } from './processes.ts';
 import { startRedis } from './redis.ts';
@@ -31,6 +32,9 @@ export interface WorkerSetting {
 export interface Stage {
   readonly backend: BackendName;
   readonly db: Database;
+  /** Where the API listens, and a key for it. */
+  readonly address: string;
+  readonly key: string;
   readonly artifactsFolder: string;
   /** Where jobs and rows of something else than Muster may go. */
   readonly databaseUrl: string;
@@ -64,6 +68,7 @@ export async function openStage(backend: BackendName): Promise<Stage> {
     await migrate(db);
     const keyFile = join(folder, 'bench.key');
     const env = {
+      ...PROCESS_MEMORY,
       ...plainEnvironment(),
       DATABASE_URL: postgres.url,
       REDIS_URL: redis?.url,
@@ -89,6 +94,8 @@ export async function openStage(backend: BackendName): Promise<Stage> {
     return {
       backend,
       db,
+      address: String(api.ready.address),
+      key,
       artifactsFolder: join(folder, 'artifacts'),
       databaseUrl: postgres.url,
       redisUrl: redis?.url,

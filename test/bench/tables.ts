@@ -63,6 +63,17 @@ export function tablesOf(figures: Figures): string {
         ratio,
       ]),
     ),
+    section(
+      'Waiting agents',
+      ['agents', 'runs', 'wake-up, ms: median, p95, most', 'API, MB', 'connections used while nothing changed'],
+      (figures.agents?.waking ?? []).map(({ agents, runs, p50_ms, p95_ms, max_ms }) => [
+        agents,
+        runs,
+        `${p50_ms}, ${p95_ms}, ${max_ms}`,
+        figures.agents?.api_rss_mb ?? '',
+        figures.agents?.idle.connections_used ?? '',
+      ]),
+    ),
     ...millionSections(figures),
   ];
   return parts.filter((part) => part !== '').join('\n\n');

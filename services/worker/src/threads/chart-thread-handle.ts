@@ -20,6 +20,8 @@ export interface ChartThreadOptions {
 /** How a thread ended without being asked to. */
 export type Death = 'timeout' | 'out_of_memory' | 'process_exit' | 'uncaught_error';
 
+/** Two halves of 16 MB and their reserve: what processes are started with (PROCESS_MEMORY) holds for threads too. */
+const YOUNG_GENERATION_MB = 48;
 const WAITING_TURNS_A_THREAD = 4;
 const WATCH_MS = 500;
 const GRACE_MS = 1000;
@@ -63,7 +65,7 @@ export class ChartThread {
       transferList: [port2],
       resourceLimits: {
         maxOldGenerationSizeMb: options.heapMb,
-        maxYoungGenerationSizeMb: Number(process.env.YG ?? 48),
+        maxYoungGenerationSizeMb: YOUNG_GENERATION_MB,
       },
       stdout: true,
       stderr: true,
