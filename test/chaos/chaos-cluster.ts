@@ -105,7 +105,7 @@ export async function startChaosCluster(
     CHAOS_SIGNALS: signals,
     ...TIMINGS,
   };
-  const db = openDatabase({ url: postgres.url, maxConnections: 4, statementTimeoutMs: 30_000 });
+  const db = openDatabase({ url: postgres.url, maxConnections: 4, statementTimeoutMs: 120_000 });
   const store = openArtifactStore(readConfig({ MUSTER_DATA_DIR: folder, ...s3?.env }));
   const queue = openQueueBackend({
     ...(redis !== undefined && { redisUrl: redis.url }),

@@ -132,10 +132,10 @@ async function readCandidates(
         from due_tenants where due_tenants.tenant is not null
       ),
       assessing_tenants (tenant) as (
-        (select tenant from muster.runs where phase = 'assess' order by tenant limit 1)
+        (select tenant from muster.runs where ${RUN_IS_ASSESSED} order by tenant limit 1)
         union all
         select (select runs.tenant from muster.runs
-          where runs.tenant > assessing_tenants.tenant and phase = 'assess' order by runs.tenant limit 1)
+          where runs.tenant > assessing_tenants.tenant and ${RUN_IS_ASSESSED} order by runs.tenant limit 1)
         from assessing_tenants where assessing_tenants.tenant is not null
       ),
       priorities (priority, room) as (

@@ -16,6 +16,7 @@ import { appendEvents } from './run-events.ts';
 import type { AnswerKind, FinalRunStatus, RunRecord } from './run-record.ts';
 import { endsCancelled, RUN_COLUMNS } from './run-record.ts';
 import { lockRun } from './runs.ts';
+import { endUnanswered } from './stop-run.ts';
 import { condemnUploadsOf } from './uploads.ts';
 
 /** A row of a bounded run: a subject with its name. */
@@ -52,9 +53,10 @@ export function finishRun(db: Queryable, finish: RunFinish): Promise<'finished' 
   const now = finish.now ?? new Date();
   const summary = finish.statusSummary === undefined ? null : boundedText(finish.statusSummary, SUMMARY_BYTES);
   return db.transaction(async (tx) => {
-    const before = await lockRun(tx, finish.runId);
-    if (before === undefined || before.fence !== finish.fence) return 'lost';
-    if (before.phase === 'done' || before.phase === 'assess') return 'lost';
+    const found = await lockRun(tx, finish.runId);
+    if (found === undefined || found.fence !== finish.fence) return 'lost';
+    if (found.phase === 'done' || found.phase === 'assess') return 'lost';
+    const before = await asUnanswered(tx, found, now);
     const status = finish.status === 'completed' && endsCancelled(before.stopReason) ? 'cancelled' : finish.status;
     await commitArtifacts(tx, { runId: before.id, fence: finish.fence }, finish.artifacts ?? [], now);
     await tx.query(
@@ -78,6 +80,12 @@ export function finishRun(db: Queryable, finish: RunFinish): Promise<'finished' 
     await condemnUploadsOf(tx, before.id);
     return 'finished';
   });
+}
+
+/** During a redeploy, a build that knows no questions may have stopped a run that waits for a person. */
+async function asUnanswered(tx: Tx, run: RunRecord, now: Date): Promise<RunRecord> {
+  if (run.status !== 'interrupted' || run.stopReason === null || endsCancelled(run.stopReason)) return run;
+  return await endUnanswered(tx, run, run.stopReason, now);
 }
 
 async function insertRows(tx: Tx, run: RunRecord, rows: readonly RowSettlement[], now: Date): Promise<void> {

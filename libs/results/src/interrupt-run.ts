@@ -44,8 +44,9 @@ export function interruptRun(db: Queryable, asked: RunInterruption): Promise<'in
   const now = asked.now ?? new Date();
   return db.transaction(async (tx) => {
     const run = await lockRun(tx, asked.runId);
-    if (run?.fence !== asked.fence || run.phase !== 'procedure' || run.status !== 'running') return 'lost';
+    if (run?.fence !== asked.fence || run.phase !== 'procedure') return 'lost';
     if (run.stopReason !== null) return 'stopped';
+    if (run.status !== 'running') return 'lost';
     await commitArtifacts(tx, { runId: run.id, fence: asked.fence }, asked.artifacts ?? [], now);
     // The question before, if there was one, is answered, and its chart has moved past it.
     await clearCheckpoints(tx, run.id);
@@ -117,7 +118,10 @@ export function answerInterruption(db: Queryable, given: InterruptionAnswer): Pr
   });
 }
 
-/** Ends the runs whose questions nobody answered in time, at most `limit` of them. Returns their ids. */
+/**
+ * Ends the runs whose questions nobody answered in time, at most `limit` of them. Returns their ids. A row that somebody
+ * holds at this moment is left for the next call.
+ */
 export function expireInterruptions(db: Queryable, query: { now: Date; limit: number }): Promise<string[]> {
   return db.transaction(async (tx) => {
     const { rows } = await tx.query<{ id: string }>(
@@ -127,11 +131,16 @@ export function expireInterruptions(db: Queryable, query: { now: Date; limit: nu
         order by interruptions.expires_at, runs.id limit $2 for no key update of runs skip locked`,
       [query.now, query.limit],
     );
+    const expired: string[] = [];
     for (const { id } of rows) {
       const run = (await lockRun(tx, id))!;
+      // Before its row was locked, the run may have been answered and have asked anew.
+      const question = await getOpenInterruption(tx, { tenant: run.tenant, runId: id });
+      if (question === undefined || question.expiresAt > query.now) continue;
       await endWaiting(tx, run, 'expired', 'nobody answered in time', query.now);
+      expired.push(id);
     }
-    return rows.map(({ id }) => id);
+    return expired;
   });
 }
 
@@ -144,9 +153,9 @@ async function storeAnswer(
 ): Promise<void> {
   await tx.query(
     `update muster.interruptions set state = 'answered', closed_at = $2, answered_by = $3, answer = $4::json,
-        answer_digest = $5
+        answer_digest = $5, checkpoint = case when $6 then null else checkpoint end
       where id = $1`,
-    [question.id, now, by.keyId, answer, digest],
+    [question.id, now, by.keyId, answer, digest, refused !== undefined],
   );
   const isShort = Buffer.byteLength(answer) <= AUDITED_ANSWER_BYTES;
   await appendAudit(tx, {
@@ -158,6 +167,7 @@ async function storeAnswer(
     details: {
       number: question.number,
       question: question.question,
+      role: by.role,
       answer_digest: digest,
       ...(isShort && { answer: JSON.parse(answer) as unknown }),
     },

@@ -23,7 +23,7 @@ export interface AnswerPolicy {
   readonly role: Exclude<ApiRole, 'reader'>;
   /** Whether the key that started the run may. */
   readonly self: boolean;
-  /** From the question on. */
+  /** From the question on; a run's deadline ends the waiting before. */
   readonly withinMs: number;
 }
 
@@ -92,8 +92,9 @@ export async function openInterruption(
   const { policy } = asked;
   const { rows } = await tx.query<InterruptionRecord>(
     `insert into muster.interruptions (id, run_id, tenant, session_id, number, source, question, details, resume_schema,
-        definition_digest, needed_role, self_allowed, checkpoint, state, opened_at, expires_at)
-      select $1, $2, $3, $4, coalesce(max(number), 0) + 1, $5, $6, $7::json, $8::json, $9, $10, $11, $12, 'open', $13, $14
+        definition_digest, fence, needed_role, self_allowed, checkpoint, state, opened_at, expires_at)
+      select $1, $2, $3, $4, coalesce(max(number), 0) + 1, $5, $6, $7::json, $8::json, $9, $10, $11, $12, $13, 'open', $14,
+          $15
         from muster.interruptions where run_id = $2
       returning ${INTERRUPTION_COLUMNS}`,
     [
@@ -106,14 +107,21 @@ export async function openInterruption(
       asked.details === undefined ? null : JSON.stringify(asked.details),
       JSON.stringify(asked.resumeSchema),
       run.definitionDigest,
+      run.fence,
       policy.role,
       policy.self,
       asked.checkpoint ?? null,
       now,
-      new Date(now.getTime() + policy.withinMs),
+      endOfWaiting(run, policy, now),
     ],
   );
   return rows[0]!;
+}
+
+/** A question shows no later end than the one that its run's deadline makes of it. */
+function endOfWaiting({ deadlineAt }: RunRecord, { withinMs }: AnswerPolicy, now: Date): Date {
+  const end = new Date(now.getTime() + withinMs);
+  return deadlineAt !== null && deadlineAt > now && deadlineAt < end ? deadlineAt : end;
 }
 
 /** Closes a run's open question, where there is one, without an answer. The run's row is locked. */

@@ -77,7 +77,7 @@ const STATEMENTS: Readonly<Record<InvariantName, string>> = {
         chunks.not_checked_count, chunks.cannot_cover_count)
         <> (rows.ok, rows.problem, rows.declined, rows.not_checked, rows.cannot_cover)`,
 
-  // A settled chunk and a final run keep the fence of the attempt that made them so.
+  // A settled chunk, a final run and a question keep the fence of the attempt that made them so.
   nothing_came_of_stale_fences: `
     select artifacts.tenant, artifacts.run_id as "runId",
         format('artifact %s was committed by an attempt that did not settle its chunk', artifacts.ref) as what
@@ -86,10 +86,12 @@ const STATEMENTS: Readonly<Record<InvariantName, string>> = {
         and (chunks.state is distinct from 'settled' or chunks.fence <> artifacts.fence)
     union all
     select artifacts.tenant, artifacts.run_id,
-        format('artifact %s was committed by an attempt that neither froze nor finished its run', artifacts.ref)
+        format('artifact %s was committed by an attempt that neither froze, finished nor interrupted its run', artifacts.ref)
       from muster.artifacts join muster.runs on runs.id = artifacts.run_id
       where artifacts.state = 'committed' and artifacts.chunk_id is null and runs.phase = 'done'
         and artifacts.fence <> runs.fence and artifacts.fence is distinct from runs.plan_fence
+        and not exists (select from muster.interruptions
+          where interruptions.run_id = runs.id and interruptions.fence = artifacts.fence)
     union all
     select chunks.tenant, chunks.run_id, format('chunk %s is of a plan that was not frozen', chunks.id)
       from muster.chunks join muster.runs on runs.id = chunks.run_id

@@ -31,6 +31,7 @@ export function listen(db: Database, channels: readonly string[], heard: Heard):
   const connect = async (): Promise<void> => {
     const next = new pg.Client(db.connection);
     client = next;
+    let connected = false;
     let over = false;
     const lost = (error?: unknown): void => {
       if (over || stopped) return;
@@ -41,11 +42,13 @@ export function listen(db: Database, channels: readonly string[], heard: Heard):
       pauseMs = Math.min(LAST_RETRY_MS, pauseMs * 2);
     };
     next.on('error', lost);
-    next.on('end', () => lost());
+    // The end of a connection that never stood comes before the error that says why.
+    next.on('end', () => connected && lost());
     next.on('notification', ({ channel, payload = '' }) => heard.onNotice(channel, payload));
     try {
       await next.connect();
       await next.query(channels.map((channel) => `listen ${channel}`).join('; '));
+      connected = true;
       pauseMs = FIRST_RETRY_MS;
       if (!stopped) heard.onConnected();
     } catch (error) {

@@ -6,7 +6,7 @@
 import type { Queryable } from './database.ts';
 import { appendEvents } from './run-events.ts';
 import type { RunRecord } from './run-record.ts';
-import { RUN_COLUMNS } from './run-record.ts';
+import { RUN_COLUMNS, RUN_IS_ASSESSED } from './run-record.ts';
 import { wakeDispatcher } from './runs.ts';
 
 /** Moves the run on to collect when no chunk is open. Call it after the settlement's commit. True for the one who won. */
@@ -47,7 +47,7 @@ export function startCollect(db: Queryable, runId: string, now: Date = new Date(
  */
 export async function startReadyCollects(db: Queryable, query: { limit: number; now?: Date }): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>(
-    `select id from muster.runs where phase = 'assess'
+    `select id from muster.runs where ${RUN_IS_ASSESSED}
         and not exists (select from muster.chunks where chunks.run_id = runs.id and chunks.state = 'open')
       order by created_at, id limit $1`,
     [query.limit],

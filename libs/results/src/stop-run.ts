@@ -64,7 +64,7 @@ export function stopRun(
     if (run === undefined || isFinal(run.status)) return 'final';
     if (run.stopReason !== null) return 'already_stopped';
     if (run.status === 'interrupted') {
-      await endWaiting(tx, run, 'expired', `nobody answered before the run was stopped (${stop.stopReason})`, now);
+      await endUnanswered(tx, run, stop.stopReason, now);
       return 'stopped';
     }
     await tx.query('update muster.runs set stop_reason = $2 where id = $1', [run.id, stop.stopReason]);
@@ -100,6 +100,11 @@ export async function endWaiting(
     });
   }
   return await sendToItsEnd(tx, run, now);
+}
+
+/** Ends a locked run that waits for a person when something else stops it: an interrupted run cannot complete. */
+export function endUnanswered(tx: Tx, run: RunRecord, stopped: StopReason, now: Date): Promise<RunRecord> {
+  return endWaiting(tx, run, 'expired', `nobody answered before the run was stopped (${stopped})`, now);
 }
 
 /**

@@ -232,7 +232,7 @@ describe('an answer', () => {
       'delete from muster.audit',
       'truncate muster.audit',
     ]) {
-      await expect(store.db.query(statement)).rejects.toMatchObject({ sqlState: 'MU013' });
+      await expect(store.db.query(statement)).rejects.toMatchObject({ sqlState: 'MU015' });
     }
   });
 });
@@ -365,10 +365,10 @@ test('open questions are listed by tenant and session, page by page, the longest
 test('what a run asks never changes, and a closed question stays closed', async () => {
   const run = await interruptedProcedure();
   const change = (set: string) => store.db.query(`update muster.interruptions set ${set} where run_id = $1`, [run.id]);
-  await expect(change("question = 'Something else?'")).rejects.toMatchObject({ sqlState: 'MU011' });
-  await expect(change("checkpoint = '\\x00'::bytea")).rejects.toMatchObject({ sqlState: 'MU012' });
+  await expect(change("question = 'Something else?'")).rejects.toMatchObject({ sqlState: 'MU013' });
+  await expect(change("checkpoint = '\\x00'::bytea")).rejects.toMatchObject({ sqlState: 'MU014' });
   await answer(run);
   await expect(
     change("state = 'open', closed_at = null, answer = null, answer_digest = null, answered_by = null"),
-  ).rejects.toMatchObject({ sqlState: 'MU010' });
+  ).rejects.toMatchObject({ sqlState: 'MU012' });
 });

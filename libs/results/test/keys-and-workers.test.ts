@@ -32,6 +32,16 @@ test('a key opens its tenant until it is revoked, and nothing else opens it', as
   expect(await findApiKey(store.db, key)).toBeUndefined();
 });
 
+test('a key sees its whole tenant only when it was made so', async () => {
+  const tenant = 'wide';
+  const made = async (over: { tenantWide?: boolean }) =>
+    (await findApiKey(store.db, (await createApiKey(store.db, { tenant, name: 'k', role: 'reader', ...over })).key))!;
+  expect((await made({})).tenantWide).toBe(false);
+  expect((await made({ tenantWide: true })).tenantWide).toBe(true);
+  const listed = await listApiKeys(store.db, { tenant, limit: 10 });
+  expect(listed.map(({ tenantWide }) => tenantWide).sort()).toEqual([false, true]);
+});
+
 test('the key itself is stored nowhere', async () => {
   const { key } = await createApiKey(store.db, { tenant: 'hidden', name: 'ci', role: 'admin' });
   const { rows } = await store.db.query(`select api_keys::text as row from muster.api_keys where tenant = 'hidden'`);

@@ -2,7 +2,16 @@ import { readdir } from 'node:fs/promises';
 import { testDatabase } from '@muster/testkit';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Database, Migration } from '../src/index.ts';
-import { ensurePartitions, migrate, openDatabase, schemaVersion } from '../src/index.ts';
+import {
+  claimRun,
+  ensurePartitions,
+  findApiKey,
+  interruptRun,
+  migrate,
+  openDatabase,
+  schemaVersion,
+  takeDue,
+} from '../src/index.ts';
 import { MIGRATIONS } from '../src/migrations.ts';
 
 let url: string;
@@ -117,6 +126,62 @@ test('rows of the first step, final ones too, come through the second one whole,
   const runs = await db.query('select scope_key, dry_run, deadline_at from muster.runs');
   expect(runs.rows).toEqual([1, 2].map(() => ({ scope_key: 'i', dry_run: false, deadline_at: null })));
   expect((await db.query('select wave, failed_count from muster.chunks')).rows).toEqual([{ wave: 0, failed_count: 0 }]);
+});
+
+test('rows of the seventh step, whatever they are at, come through the eighth unchanged, and their runs may ask', async () => {
+  await migrate(db, { migrations: MIGRATIONS.slice(0, 7) });
+  await db.query(
+    `insert into muster.api_keys values (gen_random_uuid(), 't', 'k', 'runner', sha256('mk_old'), now());
+    insert into muster.sessions select gen_random_uuid(), 't', id, 'default', now() from muster.api_keys;
+    insert into muster.definitions values ('d', 'n', '1', '{}', now());
+    insert into muster.inputs values ('t', 'i', '{}', now());
+    insert into muster.runs (id, tenant, session_id, runbook_name, runbook_version, definition_digest, input_digest, form,
+        priority, now, status, phase, revision, created_at, updated_at)
+      select gen_random_uuid(), 't', session.id, runbook, '1', 'd', 'i', made.form, 1, now(), 'pending', made.phase, 1, '2026-11-01', now()
+        from muster.sessions session, (values ('waits', 'procedure', 'procedure'), ('works', 'procedure', 'procedure'),
+          ('is assessed', 'fleet', 'plan'), ('is late', 'fleet', 'plan'), ('is cancelled', 'fleet', 'plan'),
+          ('is over', 'fleet', 'plan')) as made (runbook, form, phase)`,
+  );
+  const set = (name: string, assignment: string) =>
+    `update muster.runs set revision = 2, ${assignment} where runbook_name = '${name}';`;
+  const begun = `status = 'running', started_at = now(), fence = 1, dispatch_no = 1, dispatched_at = now()`;
+  const cancelled = `stop_reason = 'cancelled', cancel_requested_at = now(), cancel_reason = 'enough'`;
+  const frozen = `phase = 'assess', frozen_at = now(), subjects_total = 1, plan_fence = 1`;
+  await db.query(
+    set('works', begun) +
+      set('is assessed', `${begun}, ${frozen}`) +
+      set('is late', `${begun}, stop_reason = 'deadline'`) +
+      set('is cancelled', cancelled) +
+      set(
+        'is over',
+        `${cancelled}, status = 'cancelled', phase = 'done', answer_kind = 'failure', finished_at = now()`,
+      ) +
+      `insert into muster.answers select id, tenant, session_id, 'failure', '{}', now() from muster.runs where phase = 'done'`,
+  );
+  const rows = async () => (await db.query('select * from muster.runs order by runbook_name')).rows;
+  const before = await rows();
+  await migrate(db);
+  expect(await rows()).toEqual(before);
+  expect(await findApiKey(db, 'mk_old')).toMatchObject({ name: 'k', tenantWide: false });
+  // An older build beside this one makes keys without knowing the column.
+  await db.query(
+    `insert into muster.api_keys (id, tenant, name, role, key_hash, created_at)
+      values (gen_random_uuid(), 't', 'k', 'reader', sha256('mk_beside'), now())`,
+  );
+  expect(await findApiKey(db, 'mk_beside')).toMatchObject({ tenantWide: false });
+  const [waiting] = (await takeDue(db, { window: 10 })).filter(({ kind }) => kind === 'procedure');
+  const { run, fence } = (await claimRun(db, { runId: waiting!.id, phase: 'procedure', dispatchNo: 1 }))!;
+  expect(run.runbookName).toBe('waits');
+  const policy = { role: 'approver', self: false, withinMs: 60_000 } as const;
+  const asked = {
+    runId: run.id,
+    fence,
+    question: 'Go on?',
+    resumeSchema: {},
+    policy,
+    checkpoint: Buffer.from('sealed'),
+  };
+  expect(await interruptRun(db, asked)).toBe('interrupted');
 });
 
 test('partitions are made for this month and the next two, once, over the turn of the year', async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ChunkSummary, RunScope } from '../src/index.ts';
 import {
   acceptRun,
+  answerInterruption,
   chunkSummaries,
   claimChunk,
   claimRun,
@@ -11,12 +12,17 @@ import {
   findSession,
   finishRun,
   getAnswer,
+  getOpenInterruption,
   getRun,
   getRunInput,
+  getRuns,
   getSubject,
   headRows,
+  interruptRun,
   listApiKeys,
+  listAudit,
   listEvents,
+  listOpenInterruptions,
   listRunArtifacts,
   listRuns,
   listRunUploads,
@@ -38,6 +44,8 @@ let store: Store;
 let owner: Tenant;
 let stranger: Tenant;
 let runId: string;
+/** Another run of the owner's, which waits for an answer. */
+let asking: string;
 
 beforeAll(async () => {
   store = await openStore();
@@ -63,6 +71,11 @@ beforeAll(async () => {
     answer: { kind: 'envelope', body: { secret: true } },
     artifacts: [{ ref: 'art_walk', bytes: 3 }],
   });
+  asking = (await accepted(db, owner, { form: 'procedure' })).id;
+  const asked = (await claimRun(db, { runId: asking, phase: 'procedure', dispatchNo: 0 }))!;
+  const policy = { role: 'runner', self: true, withinMs: 3_600_000 } as const;
+  const question = { question: 'Go on?', resumeSchema: {}, policy, checkpoint: Buffer.from('sealed') };
+  await interruptRun(db, { runId: asking, fence: asked.fence, ...question });
 });
 afterAll(() => store.close());
 
@@ -131,6 +144,42 @@ describe.each(readers)('%s', (_name, read) => {
 test('a cursor of another tenant is unknown, not empty', async () => {
   const foreign = listRuns(store.db, { tenant: stranger.tenant, after: runId, limit: 10 });
   await expect(foreign).rejects.toMatchObject({ code: 'unknown_cursor' });
+});
+
+const answer = { answer: '{}', digest: 'd', allowSelf: true };
+
+test('a question is shown to its tenant and its session, and to nobody else, and nobody else answers it', async () => {
+  const seenIn = async (tenant: string, sessionId?: string) => [
+    (await getOpenInterruption(store.db, { tenant, sessionId, runId: asking }))?.runId,
+    ...(await listOpenInterruptions(store.db, { tenant, sessionId, limit: 10 })).interruptions.map((one) => one.runId),
+  ];
+  expect(await seenIn(owner.tenant)).toEqual([asking, asking]);
+  expect(await seenIn(owner.tenant, owner.sessionId)).toEqual([asking, asking]);
+  for (const [tenant, sessionId] of [
+    [stranger.tenant, undefined],
+    [stranger.tenant, owner.sessionId],
+    [owner.tenant, stranger.sessionId],
+  ] as const) {
+    expect(await seenIn(tenant, sessionId)).toEqual([undefined]);
+    const by = { keyId: stranger.keyId, role: 'admin' as const };
+    const given = await answerInterruption(store.db, { tenant, sessionId, runId: asking, by, ...answer });
+    expect(given).toEqual({ outcome: 'not_found' });
+  }
+  const { id } = (await getOpenInterruption(store.db, { tenant: owner.tenant, runId: asking }))!;
+  for (const place of [{ tenant: stranger.tenant }, { tenant: owner.tenant, sessionId: stranger.sessionId }]) {
+    const turned = listOpenInterruptions(store.db, { ...place, after: id, limit: 10 });
+    await expect(turned).rejects.toMatchObject({ code: 'unknown_cursor' });
+  }
+});
+
+test('the audit and runs by their ids are given to their tenant alone', async () => {
+  const by = { keyId: owner.keyId, role: 'runner' as const };
+  const own = { tenant: owner.tenant, runId: asking };
+  expect(await answerInterruption(store.db, { ...own, by, ...answer })).toMatchObject({ outcome: 'resumed' });
+  expect((await listAudit(store.db, { ...own, limit: 10 })).entries).toMatchObject([{ runId: asking }]);
+  expect(await listAudit(store.db, { ...own, tenant: stranger.tenant, limit: 10 })).toEqual({ entries: [] });
+  expect(await getRuns(store.db, { tenant: owner.tenant, ids: [asking] })).toMatchObject([{ id: asking }]);
+  expect(await getRuns(store.db, { tenant: stranger.tenant, ids: [asking] })).toEqual([]);
 });
 
 test('keys and sessions of another tenant are neither listed, found nor revoked', async () => {

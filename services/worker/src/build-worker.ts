@@ -90,6 +90,7 @@ export function buildWorker(parts: WorkerParts): Worker {
   ];
   const digests = [...catalog.byDigest.keys()];
   const keeper = queueKeeper(db, backend, mark);
+  const heartbeat = workerHeartbeat(db, workerId, digests, now);
   const upkeep = new MaintenanceRunner(
     [
       dispatcher(db, producer, { window: config.dispatchWindow, digests, now }),
@@ -101,7 +102,7 @@ export function buildWorker(parts: WorkerParts): Worker {
       artifactSweeper(db, store, now),
       permitSweeper(db),
       ...(config.retentionDays > 0 ? [pruner(db, config.retentionDays, now)] : []),
-      workerHeartbeat(db, workerId, digests, now),
+      heartbeat,
       partitionKeeper(db, now),
     ],
     log,
@@ -129,6 +130,8 @@ export function buildWorker(parts: WorkerParts): Worker {
       // Before any job is taken: a queue that is new to us sends everything again.
       await keeper.runOnce();
       await Promise.all(consumers.map((consumer) => consumer.start()));
+      // Before it is called ready: a run, or an answer, for a definition of this worker is not refused as nobody's then.
+      await heartbeat.runOnce();
       upkeep.start();
       listener = listenForHints(db, {
         onDue: () => upkeep.hurry(DISPATCHER),

@@ -13,7 +13,7 @@ export async function readInput(
   runbook: Runbook,
 ): Promise<Readonly<Record<string, unknown>>> {
   const stored = await getRunInput(context.db, { tenant: run.tenant, runId: run.id });
-  const parsed = runbook.input.safeParse(stored?.body);
+  const parsed = await runbook.input.safeParseAsync(stored?.body);
   if (parsed.success) return parsed.data;
   const places = parsed.error.issues.map((issue) => issue.path.join('.') || 'input');
   throw new RunFailure('input_invalid', `the stored input does not fit ${runbook.name} at ${places.join(', ')}`);

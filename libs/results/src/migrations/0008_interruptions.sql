@@ -15,6 +15,8 @@ create table muster.interruptions (
   details json,
   resume_schema json not null,
   definition_digest text not null,
+  -- Of the attempt that asked: what it committed stays, though another attempt finishes the run.
+  fence integer not null check (fence >= 1),
   needed_role text not null check (needed_role in ('runner', 'approver', 'admin')),
   self_allowed boolean not null,
   -- Sealed by the caller: it holds a chart's state, unredacted.
@@ -43,16 +45,21 @@ create index interruptions_expiring on muster.interruptions (expires_at) where s
 -- What a question is never changes, and a closed one is done with, but for its checkpoint, which goes.
 create function muster.guard_interruption() returns trigger language plpgsql as $$
 begin
-  if old.state <> 'open' and (new.state, new.answer_digest) is distinct from (old.state, old.answer_digest) then
-    raise exception using errcode = 'MU010', message = 'a question is closed once';
+  if old.state <> 'open' and (new.state, new.closed_at, new.answered_by, new.answer::text, new.answer_digest)
+    is distinct from (old.state, old.closed_at, old.answered_by, old.answer::text, old.answer_digest) then
+    raise exception using errcode = 'MU012', message = 'a question is closed once';
   end if;
-  if (new.run_id, new.number, new.question, new.definition_digest, new.needed_role, new.self_allowed, new.expires_at)
+  if (new.id, new.run_id, new.tenant, new.session_id, new.number, new.source, new.question, new.details::text,
+      new.resume_schema::text, new.definition_digest, new.fence, new.needed_role, new.self_allowed, new.opened_at,
+      new.expires_at)
     is distinct from
-    (old.run_id, old.number, old.question, old.definition_digest, old.needed_role, old.self_allowed, old.expires_at) then
-    raise exception using errcode = 'MU011', message = 'what a run asks never changes';
+    (old.id, old.run_id, old.tenant, old.session_id, old.number, old.source, old.question, old.details::text,
+      old.resume_schema::text, old.definition_digest, old.fence, old.needed_role, old.self_allowed, old.opened_at,
+      old.expires_at) then
+    raise exception using errcode = 'MU013', message = 'what a run asks never changes';
   end if;
   if new.checkpoint is not null and new.checkpoint is distinct from old.checkpoint then
-    raise exception using errcode = 'MU012', message = 'a checkpoint is used or dropped, never replaced';
+    raise exception using errcode = 'MU014', message = 'a checkpoint is used or dropped, never replaced';
   end if;
   return new;
 end
@@ -78,7 +85,7 @@ create index audit_of_run on muster.audit (run_id, id desc) where run_id is not 
 
 create function muster.refuse_loss() returns trigger language plpgsql as $$
 begin
-  raise exception using errcode = 'MU013', message = format('rows of %s are never changed or deleted', tg_table_name);
+  raise exception using errcode = 'MU015', message = format('rows of %s are never changed or deleted', tg_table_name);
 end
 $$;
 
@@ -98,4 +105,11 @@ alter table muster.runs drop constraint runs_stop_by_cancel;
 alter table muster.runs add constraint runs_stop_by_cancel
   check (cancel_requested_at is null or (stop_reason is not null and stop_reason in ('cancelled', 'refused', 'expired')));
 
-create index runs_interrupted on muster.runs (tenant, created_at) where status = 'interrupted';
+-- What waits for a person is in none of the dispatcher's indexes, however much of it there is.
+drop index muster.runs_due;
+create index runs_due on muster.runs (tenant, priority, created_at, id)
+  where dispatched_at is null and phase in ('plan', 'procedure', 'collect')
+    and (status in ('pending', 'running') or (status = 'interrupted' and stop_reason is not null));
+drop index muster.runs_assessing;
+create index runs_assessing on muster.runs (tenant, priority, created_at, id)
+  where phase = 'assess' and (status = 'running' or (status = 'interrupted' and stop_reason is not null));

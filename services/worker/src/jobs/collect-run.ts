@@ -124,7 +124,7 @@ async function composeAnswer(
 /** A run that was stopped before is summed up all the same; where it was cancelled, not for long. */
 function collectSignals(watch: RunWatch, known: RunRecord['stopReason'], stopping: AbortSignal): StepSignals {
   if (known === null) return stepSignals(watch, stopping);
-  if (known !== 'cancelled') return { stopSignal: stopping, signal: stopping };
+  if (!endsCancelled(known)) return { stopSignal: stopping, signal: stopping };
   const signal = AbortSignal.any([watch.overSignal, stopping]);
   return { stopSignal: signal, signal };
 }

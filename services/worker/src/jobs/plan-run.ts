@@ -95,6 +95,10 @@ async function planClaimed(
     }
     await writer.end();
     const { walk, ...plan } = outcome.plan;
+    // It may throw, so it comes before anything is stored for a plan that is frozen.
+    const asks = plan.total > 0 && !run.dryRun;
+    const counts = { subjects: plan.total, targets: writer.targetCount };
+    const approval = asks ? approvalOf(runbook, counts, input) : undefined;
     const segment = await mintSegment(artifacts, walkBytes(walk), { runId: run.id, what: 'plan' });
     const { targets } = writer;
     const planSummary: StoredPlan = {
@@ -102,7 +106,6 @@ async function planClaimed(
       ...(segment.ref !== undefined && { walkRef: segment.ref }),
       ...(run.dryRun && targets !== undefined && { targets }),
     };
-    const approval = approvalOf(runbook, { subjects: plan.total, targets: writer.targetCount }, input);
     const frozen = await freezeRun(db, {
       ...attempt,
       total: plan.total,

@@ -33,14 +33,15 @@ export async function runOrResume(
 ): Promise<ProcedureOutcome | ProcedureInterruption> {
   const taken = await takeCheckpoint(context.db, { runId: run.id, fence });
   if (taken === undefined) return await runProcedure(runbook, args, call);
-  const checkpoint = openCheckpoint(context, run.id, taken.checkpoint);
-  const answer = resumeSchemaOf(runbook)?.safeParse(taken.answer);
-  if (checkpoint === undefined || answer?.success !== true) {
-    const what =
-      checkpoint === undefined ? 'the checkpoint does not open' : 'the stored answer does not fit its schema';
+  const cannot = (what: string): ProcedureOutcome => {
     const error = new RunFailure('checkpoint_invalid', `the run cannot go on from question ${taken.number}: ${what}`);
     return { kind: 'answered', answer: { kind: 'failure', error }, rows: [], evidence: [] };
-  }
+  };
+  if (taken.definitionDigest !== run.definitionDigest) return cannot('another definition asked it');
+  const checkpoint = openCheckpoint(context, run.id, taken.checkpoint);
+  if (checkpoint === undefined) return cannot('the checkpoint does not open');
+  const answer = await resumeSchemaOf(runbook)?.safeParseAsync(taken.answer);
+  if (answer?.success !== true) return cannot('the stored answer does not fit its schema');
   return await resumeProcedure(runbook, checkpoint, answer.data, call);
 }
 
