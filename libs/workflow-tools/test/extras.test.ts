@@ -62,6 +62,13 @@ test('a runbook that wants to be a tool is one, whose answer is its envelope', a
   });
 });
 
+test('one that takes longer than the wait answers with the run to go on with', async () => {
+  const world = new World();
+  world.definitions = [{ ...COUNTER, as_tool: true }];
+  const answer = await bounded(world).call('runbook_counter_flow', { count: 3 });
+  expect(answer).toMatchObject({ run_id: world.runs[0]!.run.run_id, run_status: 'running', poll_after_ms: 1000 });
+});
+
 describe('an answer never weighs more than it may', () => {
   const word = fc.string({ unit: 'grapheme', maxLength: 400 });
   const row = fc.record({

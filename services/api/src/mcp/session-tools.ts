@@ -11,10 +11,10 @@ import type { BundledTool } from './workflow-agent-tools.ts';
 import type { WorkflowPorts } from './workflow-ports.ts';
 
 /**
- * What an answer may weigh. Under 4,000 tokens with its text and its structured content counted, whatever it is made of:
- * ids and digests cost a token for two characters, words one for four (measured by the tests).
+ * What an answer may weigh: under 4,000 tokens with its text and its structured content counted, also where it is made of
+ * what costs most (digests, Base64, symbols, emoji: `mcp-tokens.test.ts`). Words cost half of that.
  */
-export const ANSWER_WEIGHT = 4_800;
+export const ANSWER_WEIGHT = 3_000;
 
 /** The tools of one session. */
 export function sessionTools(ports: WorkflowPorts): readonly BundledTool[] {
