@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ApiDeps } from '../src/api-deps.ts';
 import type { ToolCall } from '../src/mcp/agent-tools.ts';
 import { explainRefusal } from '../src/mcp/explain-refusal.ts';
+import { sessionTools } from '../src/mcp/session-tools.ts';
 import { type BundledTool, workflowAgentTools } from '../src/mcp/workflow-agent-tools.ts';
 import { type Fixture, openFixture } from './fixture.ts';
 import { testCatalog } from './test-runbooks.ts';
@@ -37,24 +38,17 @@ const tokens = (value: unknown) =>
 
 describe('the list', () => {
   test('is bounded in tokens by leaving out runbooks, and the log names them', async () => {
-    const properties = Object.fromEntries(
-      Array.from({ length: 12 }, (_, at) => [
-        `Xq${at}_z9Kf7`,
-        { type: 'string', description: '漢字の説明 ✓ f81d4fae-7dec' },
-      ]),
-    );
+    const properties = { Xq_z9Kf7: { type: 'string', description: '漢字の説明 ✓ f81d4fae-7dec' } };
     const inputSchema = { type: 'object' as const, additionalProperties: false, properties };
     const runbooks = Array.from({ length: 40 }, (_, at) => tool(`runbook_${at}`, { inputSchema }));
-    const tools = workflowAgentTools(deps, () => [tool('workflow_run_start'), ...runbooks]);
-    expect(tools.listing.length).toBeGreaterThan(3);
-    expect(tools.listing.length).toBeLessThan(40);
-    expect(tools.listing[0]).toEqual({
-      name: 'workflow_run_start',
-      description: 'A tool.',
-      inputSchema: { type: 'object', additionalProperties: false, properties: {} },
-    });
+    const tools = workflowAgentTools(deps, (ports) => [...sessionTools(ports), ...runbooks]);
+    const names = tools.listing.map(({ name }) => name);
+    const kept = names.filter((name) => name.startsWith('runbook_'));
+    expect(names.slice(0, 2)).toEqual(['workflow_definition_list', 'workflow_run_start']);
+    expect(kept.length).toBeGreaterThan(2);
+    expect(kept.length).toBeLessThan(40);
     expect(tokens(tools.listing)).toBeLessThan(3000);
-    const left = runbooks.map(({ name }) => name).slice(tools.listing.length - 1);
+    const left = runbooks.map(({ name }) => name).slice(kept.length);
     expect(fixture.logs.map((line) => JSON.parse(line).tools)).toContainEqual(left);
   });
 });
