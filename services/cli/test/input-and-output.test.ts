@@ -112,10 +112,13 @@ describe('output', () => {
       'rerun',
       'get',
       'watch',
+      'resume',
+      'interruptions',
       'cancel',
       'runs',
       'runbooks',
       'quota',
+      'mcp',
       'serve',
       'demo',
     ]);
