@@ -58,6 +58,11 @@ export interface DatabaseOptions {
   readonly onError?: (error: unknown) => void;
 }
 
+/**
+ * A process that is stopped, or cut off, in the middle of a transaction holds its locks until then, and everybody who needs
+ * them waits. No transaction of ours waits for anything but the database.
+ */
+const IDLE_IN_TRANSACTION_MS = 15_000;
 const TRANSACTION_ATTEMPTS = 4;
 /** The longest timer there is: for connections that may wait for as long as it takes. */
 const PATIENT_MS = 2_147_483_647;
@@ -190,7 +195,7 @@ function connectionConfig(options: DatabaseOptions): pg.ClientConfig {
     statement_timeout: statementTimeoutMs,
     // The client's own limit catches a peer that has vanished without a word.
     query_timeout: statementTimeoutMs + 5_000,
-    idle_in_transaction_session_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: Math.min(statementTimeoutMs, IDLE_IN_TRANSACTION_MS),
     keepAlive: true,
     types: { getTypeParser: typeParser as pg.CustomTypesConfig['getTypeParser'] },
   };
