@@ -6,7 +6,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defineRunbook } from '@muster/envelope';
-import { type DecideRule, decide, flowChart } from 'footprintjs';
+import { type DecideRule, decide, flowChart, type TypedScope } from 'footprintjs';
 import { z } from 'zod';
 
 interface Valve extends Record<string, unknown> {
@@ -28,7 +28,7 @@ const judged = {
 const input = z.strictObject({ valves: z.int().min(1).max(500), note: z.string().max(64).optional() });
 type Input = z.infer<typeof input>;
 
-const rowsOf = (verdict: string) => (scope: Valve) => {
+const rowsOf = (verdict: string) => (scope: TypedScope<Valve>) => {
   const { valves } = scope.$getArgs<Input>();
   scope.verdicts = Array.from({ length: valves }, (_, number) => ({
     subject: `valve-${number}`,
