@@ -111,8 +111,12 @@ describe.each<[string, (session: string) => Promise<Agent>]>([
     expect(tools.slice(9).map(({ name }) => name)).toEqual(
       expect.arrayContaining(['runbook_valves', 'runbook_slow_valves']),
     );
-    const { definitions } = await agent.use('workflow_definition_list');
-    expect(definitions.map(({ name }: Body) => name)).toEqual(expect.arrayContaining(['valves', 'asked_valves']));
+    // What there is no room for is named, and given when it is asked for by its name.
+    const { definitions, omitted = [] } = await agent.use('workflow_definition_list');
+    const names = [...definitions.map(({ name }: Body) => name), ...omitted];
+    expect(names).toEqual(expect.arrayContaining(['valves', 'asked_valves', 'kubernetes_workloads']));
+    const { definitions: named } = await agent.use('workflow_definition_list', { name: 'valves' });
+    expect(named).toMatchObject([{ name: 'valves', input_schema: { type: 'object' } }]);
     const { run_id } = await agent.use('workflow_run_start', start('valves', { valves: 3 }));
     const run = await agent.use('workflow_run_get', { run_id, ...WAIT });
     expect(run).toMatchObject({ run_id, run_status: 'completed', envelope: { result: { rows_total: 3 } } });
