@@ -65,7 +65,7 @@ export async function measureAgents({ note, signal }: BenchContext): Promise<Age
 /** Lets all agents wait, spread over so many runs, and ends the runs one after the other. Latencies in ms. */
 async function wake(stage: Stage, runs: number, whileWaiting?: () => Promise<unknown>): Promise<number[]> {
   const runIds: string[] = [];
-  while (runIds.length < runs) runIds.push((await stage.startRun('bench_fleet', 10)).runId);
+  while (runIds.length < runs) runIds.push((await stage.startRun('bench_posture', 10)).runId);
   const fences = new Map<string, number>();
   for (const runId of runIds) {
     const claim = await claimRun(stage.db, { runId, phase: 'plan', dispatchNo: 1_000_000 });
