@@ -184,7 +184,7 @@ function probeFleet(name: string, fleet: unknown, fail: Refusal): FleetRunbook['
   for (const option of ['plan', 'key', 'assess', 'row'] as const) {
     if (typeof fleet[option] !== 'function') throw fail(`fleet.${option}`, 'a function', fleet[option]);
   }
-  for (const option of ['identity', 'target', 'collect', 'approve'] as const) {
+  for (const option of ['identity', 'target', 'gap', 'collect', 'approve'] as const) {
     if (fleet[option] !== undefined && typeof fleet[option] !== 'function')
       throw fail(`fleet.${option}`, 'a function', fleet[option]);
   }

@@ -75,6 +75,8 @@ export function createAssessor(
       signal?: AbortSignal,
       stopSignal?: AbortSignal,
     ): Promise<AssessedSubject | 'aborted'> {
+      const gap = readGap(runbook, planned, args);
+      if (gap !== undefined) return { ...placeOf(planned), ...gap, walk: [] };
       const slot = free.pop() ?? openSlot(runbook, call);
       slot.records.length = 0;
       slot.target = planned.target;
@@ -94,17 +96,10 @@ export function createAssessor(
       if (run.outcome !== 'failed') free.push(slot);
       if (run.outcome === 'failed' && (signal?.aborted || stopSignal?.aborted)) return 'aborted';
       const summary = summariseChart(run, innerDeclarations(slot.records), runbook.verdicts.decider);
-      const { key, ordinal, identity, target } = planned;
-      const place = {
-        ordinal,
-        key,
-        ...(identity !== undefined && { identity }),
-        ...(target !== undefined && { target }),
-      };
       const judgement = judge(runbook, planned, run);
       const recording = recordSubject(run, judgement.standing, runbook.walk);
       return {
-        ...place,
+        ...placeOf(planned),
         ...judgement,
         walk: run.walk,
         summary,
@@ -120,18 +115,31 @@ export function notChecked(
   reasonCode: string,
   reason: string,
 ): AssessedSubject {
-  const { ordinal, key, identity, target } = planned;
-  return {
-    ordinal,
-    key,
-    ...(identity !== undefined && { identity }),
-    ...(target !== undefined && { target }),
-    outcome: 'not_checked',
-    reasonCode,
-    reason,
-    columns: {},
-    walk: [],
-  };
+  return { ...placeOf(planned), outcome: 'not_checked', reasonCode, reason, columns: {}, walk: [] };
+}
+
+function placeOf({ ordinal, key, identity, target }: Omit<PlannedSubject, 'subject'>) {
+  return { ordinal, key, ...(identity !== undefined && { identity }), ...(target !== undefined && { target }) };
+}
+
+const GAP_CODE = /^[a-z][a-z0-9_]{0,63}$/;
+
+/** What the runbook knows to keep this subject from being assessed. A gap that is none of the declared shape is one, too. */
+function readGap(runbook: FleetRunbook, planned: PlannedSubject, args: RunArgs): Judgement | undefined {
+  if (runbook.fleet.gap === undefined) return undefined;
+  try {
+    const gap = runbook.fleet.gap(planned.subject as never, args);
+    if (gap === undefined) return undefined;
+    const { outcome, code, reason } = gap;
+    if ((outcome !== 'not_checked' && outcome !== 'cannot_cover') || !GAP_CODE.test(code)) {
+      return open('not_checked', 'gap_failed', 'its runbook names a gap that is none');
+    }
+    const columns = redactValue(readColumns(runbook.fleet.row({}, planned.subject as never)), runbook.redact);
+    const own = Object.fromEntries(Object.entries(columns).filter(([column]) => !OWN_COLUMNS.includes(column)));
+    return { ...open(outcome, code, reason), columns: own };
+  } catch (error) {
+    return open('not_checked', 'gap_failed', `whether it can be assessed could not be told: ${errorIdentity(error)}`);
+  }
 }
 
 interface Slot {

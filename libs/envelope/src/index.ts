@@ -122,6 +122,7 @@ export type {
   RunLimits,
   Standing,
   SubjectCounts,
+  SubjectGap,
   SubjectRecordings,
   SubjectSink,
 } from './runbook.ts';

@@ -97,6 +97,15 @@ export interface SubjectCounts {
   readonly cannot_cover: number;
 }
 
+/** Why a subject cannot be assessed, known before any chart runs. */
+export interface SubjectGap {
+  readonly outcome: 'not_checked' | 'cannot_cover';
+  /** A stable word, like `evidence_too_old`. */
+  readonly code: string;
+  /** A sentence in the runbook's own words. */
+  readonly reason: string;
+}
+
 /** The fleet form. `Subject` is plain JSON, and only the fields that assess needs. */
 export interface FleetProcedure<Subject> {
   /** The plan chart calls its tools and streams subjects into the sink. */
@@ -107,6 +116,11 @@ export interface FleetProcedure<Subject> {
   readonly identity?: (subject: Subject) => string;
   /** What limits, canary and blame are counted by (a cluster, a host). */
   readonly target?: (subject: Subject) => string | undefined;
+  /**
+   * What keeps a subject from being assessed: its evidence is too old, or it was expected and nothing tells of it. Such a
+   * subject ends as the gap says, no chart runs for it, and its columns are made from no state. A function of what it is given.
+   */
+  readonly gap?: (subject: Subject, args: RunArgs) => SubjectGap | undefined;
   /** One chart; it serves one subject after another, each as its run input. */
   readonly assess: (tools: ToolDispatch) => FlowChart;
   /**

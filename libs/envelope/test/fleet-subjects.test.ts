@@ -21,6 +21,43 @@ const ended = async (subject: Subject, call: object = {}, parts: Parameters<type
   return { ...subjects[0], envelope };
 };
 
+describe('a gap that is known beforehand', () => {
+  const gap = (subject: Subject) =>
+    subject.age === 'old'
+      ? ({ outcome: 'not_checked', code: 'evidence_too_old', reason: 'taken in May' } as const)
+      : undefined;
+
+  test('ends its subject as the gap says, with its columns, and no chart runs for it', async () => {
+    const assessed = await ended({ id: 'a', age: 'old', act: 'throw' }, {}, { gap });
+    expect(assessed).toMatchObject({ outcome: 'not_checked', reasonCode: 'evidence_too_old', reason: 'taken in May' });
+    expect(assessed.walk).toEqual([]);
+    expect(Object.keys(assessed.columns ?? {})).not.toContain('reason');
+  });
+
+  test('is counted and told of in the answer', async () => {
+    const { envelope } = await ended({ id: 'a', age: 'old' }, {}, { gap });
+    expect(envelope.result.subjects).toMatchObject({ total: 1, not_checked: 1 });
+    expect(JSON.stringify(envelope.af_coverage.not_checked)).toContain('taken in May');
+  });
+
+  test('leaves every other subject as it is', async () => {
+    expect(await ended({ id: 'a', age: 8 }, {}, { gap })).toMatchObject({ verdict: 'stale' });
+  });
+
+  test.each([
+    ['throws', () => assert()],
+    ['gives another outcome', () => ({ outcome: 'ok', code: 'x', reason: 'x' })],
+    ['gives no code', () => ({ outcome: 'not_checked', code: 'No Code', reason: 'x' })],
+  ])('is never fine when its function %s', async (_, broken) => {
+    const assessed = await ended({ id: 'a', age: 7 }, {}, { gap: broken as never });
+    expect(assessed).toMatchObject({ outcome: 'not_checked', reasonCode: 'gap_failed' });
+  });
+});
+
+function assert(): never {
+  throw new Error('secret');
+}
+
 describe('each subject ends as exactly one thing', () => {
   test.each<[string, Partial<Subject>, object]>([
     [

@@ -3,8 +3,8 @@ import { defineRunbook, type Runbook } from '@muster/envelope';
 import { kubernetesWorkloads } from './kubernetes-workloads/kubernetes-workloads.ts';
 
 export { type DemoInput, demoPods } from './demo/demo-pods.ts';
+export { INPUT_FILE_TOOL, type InputFile } from './inputs/open-input.ts';
 export { kubernetesWorkloads } from './kubernetes-workloads/kubernetes-workloads.ts';
-export { INPUT_FILE_TOOL, type InputFile } from './kubernetes-workloads/plan-workloads.ts';
 export type { WorkloadSubject } from './kubernetes-workloads/pod-facts.ts';
 
 /** Every shipped runbook, checked. */

@@ -71,6 +71,35 @@ describe('a run over several files', () => {
   });
 });
 
+describe('what was expected, and how old evidence may be', () => {
+  const content = listing([pod('a'), pod('b', failing)]);
+
+  test('what was expected and is not told of is not checked, by its name', async () => {
+    const { subjects, verdicts } = await run([{ name: 'pods.json', content }], { expected: ['shop/a', 'shop/gone'] });
+    expect(verdicts).toEqual({ 'shop/a': 'healthy', 'shop/b': 'crash_loop', 'shop/gone': 'not_checked' });
+    expect(subjects.at(-1)).toMatchObject({ reasonCode: 'expected_missing', outcome: 'not_checked' });
+  });
+
+  test('an owner is as good a name as a pod', async () => {
+    const owned = listing([
+      pod('a', { metadata: { ownerReferences: [{ kind: 'Job', name: 'nightly', controller: true }] } }),
+    ]);
+    const { verdicts } = await run([{ name: 'pods.json', content: owned }], { expected: ['shop/Job/nightly'] });
+    expect(verdicts).toEqual({ 'shop/a': 'healthy' });
+  });
+
+  test.each([
+    ['younger', ago(5 * MINUTE), 'healthy', undefined],
+    ['older', ago(2 * DAY), 'not_checked', 'evidence_too_old'],
+    ['of no told age', undefined, 'not_checked', 'evidence_undated'],
+    ['from the future', ago(-DAY), 'not_checked', 'evidence_undated'],
+  ])('evidence that is %s is judged, or not, as its age allows', async (_, taken_at, end, code) => {
+    const { subjects } = await run([{ name: 'pods.json', content }], { max_evidence_age: 3600, taken_at });
+    expect(subjects[0]).toMatchObject(end === 'healthy' ? { verdict: end } : { outcome: end, reasonCode: code });
+    expect(subjects[0]?.columns.observed_at).toBe(taken_at === undefined ? null : new Date(taken_at).toISOString());
+  });
+});
+
 describe('a verdict brings its grounds', () => {
   test('the evidence names key, operator, threshold and value', async () => {
     const status = running([container({ ready: false })], { conditions: [ready(false, ago(2 * 3600))] });
@@ -104,7 +133,18 @@ describe('a verdict brings its grounds', () => {
       { name: 'a', content: listing([pod('a', failing), pod('b', { status: null })]) },
       { name: 'b', content: 'oops' },
     ]);
-    const columns = ['namespace', 'pod', 'owner', 'phase', 'container', 'restarts', 'age', 'node', 'target'];
+    const columns = [
+      'namespace',
+      'pod',
+      'owner',
+      'phase',
+      'container',
+      'restarts',
+      'age',
+      'node',
+      'observed_at',
+      'target',
+    ];
     for (const subject of subjects) expect(Object.keys(subject.columns)).toEqual(columns);
     expect(subjects[0]?.columns).toMatchObject({ namespace: 'shop', container: 'app', restarts: 12, age: '1d' });
   });

@@ -5,6 +5,7 @@
  */
 import type { AssessArgs } from '@muster/envelope';
 import { decide, type FlowChart, flowChart } from 'footprintjs';
+import { unreadReason } from '../inputs/unread-input.ts';
 import { containerOf, explainVerdict } from './explain-verdict.ts';
 import type { WorkloadSubject } from './pod-facts.ts';
 import { type Life, NONE, type PodSignals, readSignals } from './pod-signals.ts';
@@ -50,9 +51,9 @@ type Scope = AssessState & { $getArgs<T>(): T };
 
 function readSubject(scope: Scope): void {
   const { subject, input, now } = scope.$getArgs<Args>();
-  if (subject.kind === 'unread') {
+  if (subject.kind !== 'pod') {
     scope.life = 'unread';
-    scope.input_problem = subject.problem;
+    scope.input_problem = subject.kind === 'unread' ? subject.problem : 'missing';
     return;
   }
   Object.assign(scope, judgedSignals(readSignals(subject, Date.parse(now), readThresholds(input))));
@@ -74,8 +75,8 @@ const SIGNALS_BY_LIFE = Object.fromEntries(
 
 function explain(verdict: Verdict, scope: Scope): void {
   const { subject, input, now } = scope.$getArgs<Args>();
-  if (subject.kind === 'unread') {
-    scope.reason = `${subject.detail} (${subject.problem})`;
+  if (subject.kind !== 'pod') {
+    if (subject.kind === 'unread') scope.reason = unreadReason(subject);
     return;
   }
   const signals = readSignals(subject, Date.parse(now), readThresholds(input));

@@ -3,8 +3,9 @@
  *
  * Invariant: a value of a wrong type is null (or nothing) and leaves a doubt; it is never coerced in silence.
  */
+
+import { readTime } from '../inputs/time-fact.ts';
 import { UNRECOGNISED } from './pod-facts.ts';
-import { readTime } from './time-fact.ts';
 
 export type Bag = Record<string, unknown>;
 

@@ -2,10 +2,11 @@
  * A verdict as a sentence for the person on call: which container, why, since when. It is made of signals and facts alone,
  * so it says nothing that was not judged.
  */
+
+import { durationText } from '../inputs/time-fact.ts';
 import { EXIT_CODE_WORDS } from './container-reasons.ts';
 import type { ContainerFacts, EndFacts, PodFacts } from './pod-facts.ts';
 import { condition, NONE, type PodSignals, UNKNOWN_SECONDS } from './pod-signals.ts';
-import { durationText } from './time-fact.ts';
 import type { Verdict } from './verdicts.ts';
 
 type Explain = (pod: PodFacts, signals: PodSignals) => string;

@@ -1,6 +1,6 @@
 /** What an input's survey says in the coverage ledger, and which declined rows it makes. */
 import type { CoverageEntry } from '@muster/envelope';
-import type { UnreadInput } from './pod-facts.ts';
+import { distinctUnread, type UnreadInput } from '../inputs/unread-input.ts';
 import type { InputSurvey } from './survey-input.ts';
 
 /** Lists as a chart's state carries them. */
@@ -52,7 +52,7 @@ export function unreadSubjects(input: SurveyedInput): UnreadInput[] {
     problem,
     detail: alone || place === undefined ? detail : `${place}: ${detail}`,
   }));
-  if (survey.pods > 0 || unread.length > 0 || survey.deleted > 0) return distinct(unread);
+  if (survey.pods > 0 || unread.length > 0 || survey.deleted > 0) return distinctUnread(unread);
   const refusal = survey.refusals[0];
   if (refusal !== undefined) {
     return [{ ...at, input: name, problem: 'refused', detail: `it is a refusal: ${refusal.reason}` }];
@@ -110,14 +110,4 @@ function plural(count: number, one: string, many = `${one}s`): string {
 function kindsText(kinds: ReadonlyMap<string, number>): string {
   const parts = [...kinds].slice(0, 5).map(([kind, count]) => `${count} ${kind}`);
   return kinds.size > 5 ? `${parts.join(', ')} and more` : parts.join(', ');
-}
-
-/** Two items at one place (two pieces between documents) are two rows. */
-function distinct(unread: readonly UnreadInput[]): UnreadInput[] {
-  const seen = new Map<string, number>();
-  return unread.map((subject) => {
-    const times = (seen.get(subject.input) ?? 0) + 1;
-    seen.set(subject.input, times);
-    return times === 1 ? subject : { ...subject, input: `${subject.input} (${times})` };
-  });
 }

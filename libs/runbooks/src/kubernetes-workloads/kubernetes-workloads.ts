@@ -5,14 +5,17 @@
  * the API, the output of a watch. Containers that were added for debugging are not judged.
  */
 import type { InterruptQuestion, PlanCounts, RunbookDeclaration } from '@muster/envelope';
+import { instantText, MISSING_GAP, staleGap } from '../inputs/evidence-gap.ts';
+import { INPUT_FILE_TOOL } from '../inputs/open-input.ts';
+import { durationText } from '../inputs/time-fact.ts';
 import { assessWorkload, DECIDER } from './assess-workload.ts';
-import { INPUT_FILE_TOOL, planWorkloads } from './plan-workloads.ts';
+import { planWorkloads } from './plan-workloads.ts';
 import type { PodFacts, WorkloadSubject } from './pod-facts.ts';
 import { podIdentity, topOwner } from './pod-owner.ts';
 import { DEFAULT_RULES, OTHERWISE } from './rules.ts';
-import { durationText } from './time-fact.ts';
 import { STANDINGS } from './verdicts.ts';
 import { workloadInput } from './workload-input.ts';
+import { subjectKey } from './workload-key.ts';
 
 export const kubernetesWorkloads: RunbookDeclaration<WorkloadSubject> = {
   name: 'kubernetes_workloads',
@@ -28,7 +31,11 @@ export const kubernetesWorkloads: RunbookDeclaration<WorkloadSubject> = {
     plan: planWorkloads,
     key: subjectKey,
     identity: (subject) => (subject.kind === 'pod' ? podIdentity(subject) : subjectKey(subject)),
-    target: (subject) => subject.target,
+    target: (subject) => (subject.kind === 'missing' ? undefined : subject.target),
+    gap: (subject, args) => {
+      if (subject.kind === 'missing') return MISSING_GAP;
+      return subject.kind === 'pod' ? staleGap(subject.observed_at, args) : undefined;
+    },
     assess: assessWorkload,
     row: workloadRow,
     approve: askFirst,
@@ -52,15 +59,10 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** `namespace/name`, or the input's name for what could not be read, with the target in front when one is given. */
-export function subjectKey(subject: WorkloadSubject): string {
-  const name = subject.kind === 'pod' ? `${subject.namespace}/${subject.name}` : subject.input;
-  return subject.target === undefined ? name : `${subject.target}/${name}`;
-}
-
 /** The columns of a row. Every row has the same ones. */
 export function workloadRow(state: Readonly<Record<string, unknown>>, subject: WorkloadSubject) {
   const reason = typeof state.reason === 'string' && { reason: state.reason };
+  if (subject.kind === 'missing') return { ...reason, ...NO_POD, target: null };
   if (subject.kind === 'unread') return { ...reason, ...NO_POD, target: subject.target ?? null };
   const age = state.age_seconds;
   return {
@@ -73,6 +75,7 @@ export function workloadRow(state: Readonly<Record<string, unknown>>, subject: W
     restarts: restartsOf(subject),
     age: typeof age === 'number' && age >= 0 ? durationText(age) : null,
     node: subject.node,
+    observed_at: instantText(subject.observed_at),
     target: subject.target ?? null,
   };
 }
@@ -86,6 +89,7 @@ const NO_POD = {
   restarts: null,
   age: null,
   node: null,
+  observed_at: null,
 };
 
 /** All restarts of a pod's containers, init containers and sidecars included; null when none is told. */

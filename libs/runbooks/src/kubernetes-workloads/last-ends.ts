@@ -3,10 +3,11 @@
  *
  * Invariant: an old end is history. One whose time cannot be told is a doubt, not a recent end and not an old one.
  */
+
+import { secondsSince } from '../inputs/time-fact.ts';
 import type { ContainerFacts, PodFacts } from './pod-facts.ts';
 import { mayRetry } from './stalled-container.ts';
 import type { Thresholds } from './thresholds.ts';
-import { secondsSince } from './time-fact.ts';
 
 export interface LastEnd {
   readonly name: string;

@@ -7,7 +7,8 @@
  * - words (phase, reasons) are kept when they have the shape of one, else replaced by {@link UNRECOGNISED};
  * - a value of a wrong type is null and leaves a doubt; it is never guessed or coerced silently.
  */
-import type { InputProblem } from './input-fault.ts';
+import type { MissingSubject } from '../inputs/evidence-gap.ts';
+import type { UnreadInput } from '../inputs/unread-input.ts';
 
 /** Stands for a word that has no shape of one. */
 export const UNRECOGNISED = 'Unrecognised';
@@ -47,6 +48,8 @@ export interface ConditionFacts {
 export interface PodFacts {
   readonly kind: 'pod';
   readonly target?: string;
+  /** When the listing was taken, where the run says so: a listing itself does not. */
+  readonly observed_at?: number | null;
   readonly namespace: string;
   readonly name: string;
   readonly owner: { readonly kind: string; readonly name: string } | null;
@@ -71,16 +74,6 @@ export interface PodFacts {
   readonly clock_doubt: string | null;
 }
 
-/** An input, or an item of one, that could not be read: it becomes a declined row under the input's name. */
-export interface UnreadInput {
-  readonly kind: 'unread';
-  readonly target?: string;
-  /** The input's name, with the item's place behind it when only an item could not be read. */
-  readonly input: string;
-  readonly problem: InputProblem;
-  readonly detail: string;
-}
-
-export type WorkloadSubject = PodFacts | UnreadInput;
+export type WorkloadSubject = PodFacts | UnreadInput | MissingSubject;
 
 export const JUDGED_CONDITIONS: readonly string[] = ['PodScheduled', 'Initialized', 'Ready', 'DisruptionTarget'];

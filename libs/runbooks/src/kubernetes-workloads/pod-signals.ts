@@ -7,11 +7,12 @@
  * - `none` is the absence of a word and -1 the absence of a number; no rule matches either by accident;
  * - phase, owner and restart policy come before a container's exit code, and a sidecar is no init container.
  */
+
+import { secondsSince } from '../inputs/time-fact.ts';
 import { pickLastEnds } from './last-ends.ts';
 import type { ConditionFacts, ContainerFacts, PodFacts } from './pod-facts.ts';
 import { pickStopped, pickWaiting } from './stalled-container.ts';
 import type { Thresholds } from './thresholds.ts';
-import { secondsSince } from './time-fact.ts';
 
 /**
  * Which rules a subject can meet at all: `unread` input; `unplaced` (no status, unknown phase, lost node); `leaving`

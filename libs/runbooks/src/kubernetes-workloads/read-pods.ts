@@ -1,192 +1,35 @@
 /**
- * Reads an input's bytes into pods and named findings about the input.
- *
- * Invariants:
- * - memory holds one item of the input, not the input;
- * - everything that is read ends as an item here: a pod, something else that is counted, or a finding with a name;
- * - an item that cannot be read is a finding of its own, and the items after it are read; only a fault of the whole input
- *   (cut off, brackets that do not match, no JSON or YAML) ends the reading.
+ * Reads an input's bytes into pods and named findings about the input: documents, each understood as what it is.
  */
-import { setImmediate } from 'node:timers/promises';
-import { asBag } from './checked-values.ts';
-import { JsonCutter } from './cut-json.ts';
-import { YamlCutter } from './cut-yaml.ts';
-import { decodeInput } from './decode-input.ts';
-import type { InputCut, InputCutter } from './input-cut.ts';
-import { InputFault } from './input-fault.ts';
-import { describeText, isFragment, isYamlLine, readRefusal, sniffSyntax } from './outside-text.ts';
-import { parsePart } from './parse-part.ts';
+import { type ReadDocumentsOptions, readDocuments } from '../inputs/read-documents.ts';
 import { type PodInputItem, understandList, understandObject } from './understand-object.ts';
-
-export interface ReadPodsOptions {
-  readonly signal?: AbortSignal;
-  /** How many unpacked bytes are read at most. */
-  readonly maxBytes?: number;
-}
-
-const FRONT_BYTES = 1024 * 1024;
-/** A chunk may be a whole file; this much of it is looked at before others get their turn. */
-const STEP_BYTES = 64 * 1024;
-const YIELD_AFTER_MS = 10;
 
 /** Reads one input. Throws only what `source` throws, and the signal's reason. */
 export async function* readPods(
   source: AsyncIterable<Uint8Array>,
-  options: ReadPodsOptions = {},
+  options: ReadDocumentsOptions = {},
 ): AsyncGenerator<PodInputItem> {
-  try {
-    yield* readDecoded(decodeInput(source, options.maxBytes), options.signal);
-  } catch (error) {
-    if (!(error instanceof InputFault)) throw error;
-    yield { kind: 'fault', problem: error.code, detail: error.detail };
-  }
-}
-
-async function* readDecoded(
-  chunks: AsyncIterable<Uint8Array>,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<PodInputItem> {
-  const reading = new Reading();
-  let since = performance.now();
-  for await (const chunk of chunks) {
-    for (let at = 0; at < chunk.byteLength; at += STEP_BYTES) {
-      yield* reading.push(chunk.subarray(at, at + STEP_BYTES));
-      // A source that is in memory never waits; without this, timers and lock renewals would starve.
-      if (performance.now() - since > YIELD_AFTER_MS) {
-        await setImmediate();
-        since = performance.now();
-      }
-      signal?.throwIfAborted();
+  for await (const item of readDocuments(source, options)) {
+    if (item.kind === 'around') {
+      yield* understandList(item.list, item.items);
+      continue;
     }
-  }
-  yield* reading.end();
-}
-
-/** One reading: finds the syntax, cuts, parses, and says what each part is. */
-class Reading {
-  #front: Uint8Array = new Uint8Array(0);
-  #cutter: InputCutter | undefined;
-  #syntax: 'json' | 'yaml' = 'json';
-  #documents = 0;
-  #endsInLine = true;
-
-  *push(chunk: Uint8Array): Generator<PodInputItem> {
-    if (chunk.byteLength > 0) this.#endsInLine = chunk.at(-1) === 0x0a;
-    if (this.#cutter === undefined) {
-      this.#front = this.#front.byteLength === 0 ? chunk : Buffer.concat([this.#front, chunk]);
-      if (this.#front.byteLength < 64 || !this.#choose()) {
-        if (this.#front.byteLength > FRONT_BYTES) this.#refuseText();
-        return;
-      }
-      yield* this.#cut(this.#front);
-    } else {
-      yield* this.#cut(chunk);
+    if (item.kind !== 'value') {
+      yield item;
+      continue;
     }
-  }
-
-  *end(): Generator<PodInputItem> {
-    if (this.#cutter === undefined) {
-      if (!this.#choose()) {
-        yield* this.#endWithText();
-        return;
-      }
-      yield* this.#cut(this.#front);
-    }
-    for (const cut of (this.#cutter as InputCutter).end()) yield* this.#understand(cut, true);
-    if (this.#syntax === 'yaml' && !this.#endsInLine) yield { kind: 'open_end' };
-  }
-
-  #choose(): boolean {
-    const syntax = sniffSyntax(textOf(this.#front));
-    if (syntax === undefined) return false;
-    this.#syntax = syntax;
-    this.#cutter = syntax === 'json' ? new JsonCutter() : new YamlCutter();
-    return true;
-  }
-
-  *#endWithText(): Generator<PodInputItem> {
-    const text = textOf(this.#front);
-    const refusals = text.split('\n').flatMap((line) => readRefusal(line) ?? []);
-    if (refusals.length === 0) this.#refuseText();
-    for (const refusal of refusals) yield { kind: 'refused', refusal };
-  }
-
-  #refuseText(): never {
-    const { problem, detail } = describeText(textOf(this.#front).slice(0, 65_536));
-    throw new InputFault(problem, detail);
-  }
-
-  *#cut(chunk: Uint8Array): Generator<PodInputItem> {
-    for (const cut of (this.#cutter as InputCutter).push(chunk)) yield* this.#understand(cut, false);
-  }
-
-  *#understand(cut: InputCut, atEnd: boolean): Generator<PodInputItem> {
-    if (cut.type === 'line') {
-      yield* understandLine(textOf(cut.bytes));
-      return;
-    }
-    if (cut.type === 'item') {
-      yield* this.#part(
-        cut.bytes,
-        this.#documents > 0 ? `document ${this.#documents + 1} item ${cut.index + 1}` : `item ${cut.index + 1}`,
-      );
-      return;
-    }
-    this.#documents++;
-    const place = this.#documents > 1 || !atEnd ? `document ${this.#documents}` : undefined;
-    if (cut.items === undefined) yield* this.#part(cut.bytes, place, atEnd);
-    else yield* this.#around(cut.bytes, cut.items, atEnd);
-  }
-
-  *#part(bytes: Uint8Array | undefined, place: string | undefined, atEnd = false): Generator<PodInputItem> {
-    const parsed = parsePart(bytes, this.#syntax);
-    const maybeCut = atEnd && this.#syntax === 'yaml' && !this.#endsInLine;
-    if (!parsed.ok) {
-      if (maybeCut && parsed.problem === 'not_yaml') throw new InputFault('truncated', 'it is cut off in a line');
-      yield { kind: 'unread', problem: parsed.problem, detail: parsed.detail, ...(place !== undefined && { place }) };
-      return;
-    }
-    for (const item of understandObject(parsed.value, place)) {
+    for (const understood of understandObject(item.value, item.place)) {
       // The phase stands near the end of what a cluster prints: without it, and in an open line, the rest is missing.
-      if (maybeCut && item.kind === 'pod' && item.pod.phase === null) {
-        throw new InputFault('truncated', 'it is cut off in a line');
+      if (item.open && understood.kind === 'pod' && understood.pod.phase === null) {
+        yield { kind: 'fault', problem: 'truncated', detail: 'it is cut off in a line' };
+        return;
       }
-      yield parsed.lossy ? withLostBytes(item) : item;
+      yield item.lossy ? withLostBytes(understood) : understood;
     }
-  }
-
-  /** The document around a list that was cut out of it. */
-  *#around(bytes: Uint8Array | undefined, items: number, atEnd: boolean): Generator<PodInputItem> {
-    const parsed = parsePart(bytes, this.#syntax);
-    if (!parsed.ok) throw new InputFault(parsed.problem, `${parsed.detail}, around its items`);
-    const list = Array.isArray(parsed.value) ? {} : asBag(parsed.value);
-    // In YAML a list's kind stands behind its items: without it the end is missing.
-    if (this.#syntax === 'yaml' && items > 0 && list !== undefined && 'items' in list && list.kind === undefined) {
-      throw new InputFault('truncated', atEnd ? 'its list has no end' : 'a list in it has no end');
-    }
-    yield* understandList(list ?? {}, items);
   }
 }
 
 /** A pod in which bytes were lost can still be named; it is healthy only when it can be read as it was. */
 function withLostBytes(item: PodInputItem): PodInputItem {
   return item.kind === 'pod' ? { ...item, pod: { ...item.pod, doubt: 'it holds bytes that are not UTF-8' } } : item;
-}
-
-function* understandLine(text: string): Generator<PodInputItem> {
-  const refusal = readRefusal(text);
-  if (refusal !== undefined) {
-    yield { kind: 'refused', refusal };
-  } else if (isFragment(text)) {
-    throw new InputFault('not_json', 'a piece of a document stands outside of any');
-  } else if (isYamlLine(text)) {
-    yield { kind: 'unread', problem: 'mixed_formats', detail: 'YAML follows its JSON', place: 'between documents' };
-  } else {
-    yield { kind: 'noise' };
-  }
-}
-
-/** For looking at shapes only: every byte one character. */
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
 }

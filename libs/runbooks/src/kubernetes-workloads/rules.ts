@@ -7,6 +7,7 @@
  * - a rule stands in the lives it can meet (see {@link Life}); the others are left out of a subject's evidence.
  */
 import type { DecideRule, DefaultBranch } from 'footprintjs';
+import { durationText } from '../inputs/time-fact.ts';
 import {
   CONFIG_REASONS,
   EVICTION_REASONS,
@@ -18,7 +19,6 @@ import {
 } from './container-reasons.ts';
 import { KNOWN_PHASES, type Life, NONE, UNKNOWN_SECONDS } from './pod-signals.ts';
 import { DEFAULT_THRESHOLDS, type Thresholds } from './thresholds.ts';
-import { durationText } from './time-fact.ts';
 import type { Verdict } from './verdicts.ts';
 
 export const OTHERWISE: DefaultBranch & { readonly branch: Verdict; readonly label: string } = {

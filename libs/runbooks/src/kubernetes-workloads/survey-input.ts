@@ -4,8 +4,8 @@
  *
  * Invariant: no pod is held, only what tells copies of one apart; the second reading delivers the pods.
  */
-import type { InputProblem } from './input-fault.ts';
-import type { Refusal } from './outside-text.ts';
+import type { InputProblem } from '../inputs/input-fault.ts';
+import type { Refusal } from '../inputs/outside-text.ts';
 import type { PodCopy } from './project-pod.ts';
 import type { PodInputItem } from './understand-object.ts';
 

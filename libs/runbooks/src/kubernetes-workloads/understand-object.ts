@@ -3,9 +3,10 @@
  *
  * Invariant: what it cannot say is a finding with a name; nothing is passed over.
  */
+
+import type { InputProblem } from '../inputs/input-fault.ts';
+import type { Refusal } from '../inputs/outside-text.ts';
 import { asBag, type Bag } from './checked-values.ts';
-import type { InputProblem } from './input-fault.ts';
-import type { Refusal } from './outside-text.ts';
 import type { PodFacts } from './pod-facts.ts';
 import { type PodCopy, projectPod, readPodCopy } from './project-pod.ts';
 

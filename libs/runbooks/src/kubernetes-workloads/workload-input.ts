@@ -1,27 +1,13 @@
 /** What a run of kubernetes_workloads takes: a closed object. */
 import { z } from 'zod';
+import { inputFields } from '../inputs/input-fields.ts';
 import { DEFAULT_THRESHOLDS, type Thresholds } from './thresholds.ts';
 
 const seconds = (what: string, fallback: number) =>
   z.int().min(0).max(31_536_000).optional().describe(`${what}, in seconds. Default ${fallback}.`);
 
-/** A cluster's name goes in front of a subject, so it has no slash. */
-const target = z
-  .string()
-  .regex(/^[^\s/\p{C}]{1,200}$/u, 'must be 1 to 200 visible characters without spaces or slashes');
-
 export const workloadInput = z.strictObject({
-  files: z
-    .array(
-      z.strictObject({
-        ref: z.string().min(1).max(1024).describe('What the input_file tool opens.'),
-        name: z.string().min(1).max(200).describe('What the answer calls it.'),
-        target: target.optional().describe('The cluster it came from; goes in front of its subjects.'),
-      }),
-    )
-    .min(1)
-    .max(1000),
-  target: target.optional().describe('The cluster of every file that names none.'),
+  ...inputFields({ target: 'cluster', subjects: 'workloads' }),
   damaged: z
     .enum(['decline', 'keep'])
     .optional()

@@ -4,7 +4,7 @@
  * Invariant: it is recognised by its shape and named in our own words; not one character of it is passed on, but for a
  * namespace and an API reason that have the shape of one.
  */
-import type { InputProblem } from './input-fault.ts';
+import type { InputProblem } from '../inputs/input-fault.ts';
 
 /** A refusal, as the API or kubectl gave it. */
 export interface Refusal {
