@@ -1,11 +1,16 @@
 /** The runbooks that are shipped, and the demo's inputs. */
 import { defineRunbook, type Runbook } from '@muster/envelope';
+import { hostPatchPosture } from './host-patch-posture/host-patch-posture.ts';
 import { kubernetesWorkloads } from './kubernetes-workloads/kubernetes-workloads.ts';
 
 export { type DemoInput, demoPods } from './demo/demo-pods.ts';
 export { INPUT_FILE_TOOL, type InputFile } from './inputs/open-input.ts';
+export { hostPatchPosture } from './host-patch-posture/host-patch-posture.ts';
 export { kubernetesWorkloads } from './kubernetes-workloads/kubernetes-workloads.ts';
 export type { WorkloadSubject } from './kubernetes-workloads/pod-facts.ts';
 
 /** Every shipped runbook, checked. */
-export const shippedRunbooks: readonly Runbook[] = Object.freeze([defineRunbook(kubernetesWorkloads)]);
+export const shippedRunbooks: readonly Runbook[] = Object.freeze([
+  defineRunbook(kubernetesWorkloads),
+  defineRunbook(hostPatchPosture),
+]);

@@ -1,0 +1,52 @@
+/** What a run of host_patch_posture takes: a closed object. */
+import { z } from 'zod';
+import { DEFAULT_THRESHOLDS, type Thresholds } from './thresholds.ts';
+
+const target = z
+  .string()
+  .regex(/^[^\s/\p{C}]{1,200}$/u, 'must be 1 to 200 visible characters without spaces or slashes');
+
+export const patchInput = z.strictObject({
+  files: z
+    .array(
+      z.strictObject({
+        ref: z.string().min(1).max(1024).describe('What the input_file tool opens.'),
+        name: z.string().min(1).max(200).describe('What the answer calls it.'),
+        target: target.optional().describe('The host that it came from, where the file does not name it.'),
+      }),
+    )
+    .min(1)
+    .max(1000),
+  other_updates_allowed: z
+    .int()
+    .min(0)
+    .max(10_000)
+    .optional()
+    .describe(
+      `How many updates other than security updates may wait. Default ${DEFAULT_THRESHOLDS.other_updates_allowed}.`,
+    ),
+  max_index_age_seconds: z
+    .int()
+    .min(60)
+    .max(31_536_000)
+    .optional()
+    .describe(
+      `From a package index older than this, no update is not an answer. In seconds. Default ${DEFAULT_THRESHOLDS.max_index_age_seconds}.`,
+    ),
+  require_index_age: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether a transcript that does not tell the age of the package index is declined, too. Default false: then it is said.',
+    ),
+});
+
+export type PatchInput = z.infer<typeof patchInput>;
+
+/** The run's thresholds, or the shared defaults when the input sets none. */
+export function readThresholds(input: Readonly<Record<string, unknown>>): Thresholds {
+  const keys = Object.keys(DEFAULT_THRESHOLDS) as (keyof Thresholds)[];
+  if (keys.every((key) => input[key] === undefined)) return DEFAULT_THRESHOLDS;
+  const set = keys.map((key) => [key, input[key] ?? DEFAULT_THRESHOLDS[key]]);
+  return Object.fromEntries(set) as unknown as Thresholds;
+}
