@@ -4,8 +4,8 @@ import { hostPatchPosture } from './host-patch-posture/host-patch-posture.ts';
 import { kubernetesWorkloads } from './kubernetes-workloads/kubernetes-workloads.ts';
 
 export { type DemoInput, demoPods } from './demo/demo-pods.ts';
-export { INPUT_FILE_TOOL, type InputFile } from './inputs/open-input.ts';
 export { hostPatchPosture } from './host-patch-posture/host-patch-posture.ts';
+export { INPUT_FILE_TOOL, type InputFile } from './inputs/open-input.ts';
 export { kubernetesWorkloads } from './kubernetes-workloads/kubernetes-workloads.ts';
 export type { WorkloadSubject } from './kubernetes-workloads/pod-facts.ts';
 

@@ -1,8 +1,7 @@
 /** Small listings for tests, written as a cluster would, and a run over them in this process. */
-import { type AssessedSubject, type FleetRunbook, runFleet } from '@muster/envelope';
-import { type InputFile, shippedRunbooks } from '../src/index.ts';
+import { NOW, runOver, shipped, type TestFile } from './over-files.ts';
 
-export const NOW = '2026-11-30T12:00:00Z';
+export { chunks, NOW, type TestFile, verdictsOf } from './over-files.ts';
 
 type Bag = Record<string, unknown>;
 
@@ -67,47 +66,13 @@ export function listing(items: readonly unknown[], more: Bag = {}): string {
   return `${JSON.stringify({ apiVersion: 'v1', items, kind: 'List', metadata: { resourceVersion: '' }, ...more }, null, 2)}\n`;
 }
 
-export interface TestFile {
-  readonly name: string;
-  readonly content: string | Uint8Array;
-  readonly target?: string;
-  /** Bytes a chunk. */
-  readonly chunkSize?: number;
-}
-
-export const runbook = shippedRunbooks[0] as FleetRunbook;
+export const runbook = shipped('kubernetes_workloads');
 
 /** Runs the runbook over files that an `input_file` tool gives from memory. */
-export async function run(files: string | Uint8Array | readonly TestFile[], input: Bag = {}, now = NOW) {
-  const list = isFileList(files) ? files : [{ name: 'pods.txt', content: files }];
-  const tools = {
-    has: () => true,
-    call: async (_tool: string, args: unknown): Promise<InputFile> => {
-      const file = list[Number((args as { ref: string }).ref)];
-      if (file === undefined) throw Object.assign(new Error('no file at /secret/place'), { code: 'ENOENT' });
-      return { name: file.name, open: () => chunks(file) };
-    },
-  };
-  const named = list.map(({ name, target }, index) => ({ ref: String(index), name, ...(target && { target }) }));
-  const args = { input: runbook.input.parse({ files: named, ...input }), now };
-  const { answer, subjects } = await runFleet(runbook, args, { tools, toolCallId: 'call-1', runId: 'run-1' });
-  if (answer.kind !== 'envelope') throw new Error(`expected an envelope, got ${answer.kind}`, { cause: answer });
-  const body = answer.body as unknown as {
-    af_coverage: Record<'checked' | 'not_checked' | 'cannot_cover', { what: string; why?: string }[] | undefined>;
-  };
-  return { subjects, answer, coverage: body.af_coverage, verdicts: verdictsOf(subjects) };
+export function run(files: string | Uint8Array | readonly TestFile[], input: Bag = {}, now = NOW) {
+  return runOver(runbook, isText(files) ? [{ name: 'pods.txt', content: files }] : files, input, now);
 }
 
-/** Key to verdict word. */
-export function verdictsOf(subjects: readonly AssessedSubject[]): Record<string, string | undefined> {
-  return Object.fromEntries(subjects.map((subject) => [subject.key, subject.verdict ?? subject.outcome]));
-}
-
-export async function* chunks({ content, chunkSize = 4096 }: Pick<TestFile, 'content' | 'chunkSize'>) {
-  const bytes = typeof content === 'string' ? Buffer.from(content) : content;
-  for (let at = 0; at < bytes.length; at += chunkSize) yield bytes.subarray(at, at + chunkSize);
-}
-
-function isFileList(files: unknown): files is readonly TestFile[] {
-  return Array.isArray(files) && !(files instanceof Uint8Array);
+function isText(files: string | Uint8Array | readonly TestFile[]): files is string | Uint8Array {
+  return typeof files === 'string' || files instanceof Uint8Array;
 }

@@ -1,6 +1,7 @@
 /** The assess chart: signals, decision, reason. State is flat and small; the subject itself never goes into it. */
 import type { AssessArgs } from '@muster/envelope';
 import { decide, type FlowChart, flowChart } from 'footprintjs';
+import { unreadReason } from '../inputs/unread-input.ts';
 import { explainVerdict } from './explain-verdict.ts';
 import { readThresholds } from './patch-input.ts';
 import { NONE, readSignals } from './patch-signals.ts';
@@ -41,8 +42,8 @@ export function assessHost(): FlowChart {
 
 function readHost(scope: Scope): void {
   const { subject, input, now } = scope.$getArgs<Args>();
-  if (subject.kind === 'unread') {
-    scope.input_problem = subject.problem;
+  if (subject.kind !== 'host') {
+    scope.input_problem = subject.kind === 'unread' ? subject.problem : 'missing';
     return;
   }
   scope.input_problem = NONE;
@@ -51,8 +52,8 @@ function readHost(scope: Scope): void {
 
 function explain(verdict: Verdict, scope: Scope): void {
   const { subject, input, now } = scope.$getArgs<Args>();
-  if (subject.kind === 'unread') {
-    scope.reason = `${subject.detail} (${subject.problem})`;
+  if (subject.kind !== 'host') {
+    if (subject.kind === 'unread') scope.reason = unreadReason(subject);
     return;
   }
   const signals = readSignals(subject, Date.parse(now), input.require_index_age === true);

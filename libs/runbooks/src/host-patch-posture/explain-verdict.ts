@@ -1,5 +1,5 @@
 /** A verdict as a sentence for the person on call, made of facts alone. */
-import { durationText } from '../kubernetes-workloads/time-fact.ts';
+import { durationText } from '../inputs/time-fact.ts';
 import type { HostFacts } from './host-facts.ts';
 import { NONE, type PatchSignals, UNTOLD } from './patch-signals.ts';
 import type { Verdict } from './verdicts.ts';

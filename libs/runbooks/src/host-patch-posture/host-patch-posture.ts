@@ -2,7 +2,8 @@
  * host_patch_posture: one verdict a host, from what its package manager and its needrestart print.
  */
 import type { RunbookDeclaration } from '@muster/envelope';
-import { INPUT_FILE_TOOL } from '../kubernetes-workloads/plan-workloads.ts';
+import { instantText, MISSING_GAP, staleGap } from '../inputs/evidence-gap.ts';
+import { INPUT_FILE_TOOL } from '../inputs/open-input.ts';
 import { assessHost, DECIDER } from './assess-host.ts';
 import type { HostFacts } from './host-facts.ts';
 import { patchInput } from './patch-input.ts';
@@ -24,7 +25,11 @@ export const hostPatchPosture: RunbookDeclaration<PatchSubject> = {
   fleet: {
     plan: planHosts,
     key: subjectKey,
-    target: (subject) => (subject.kind === 'host' ? subject.host : subject.target),
+    target: (subject) => (subject.kind === 'host' ? subject.host : undefined),
+    gap: (subject, args) => {
+      if (subject.kind === 'missing') return MISSING_GAP;
+      return subject.kind === 'host' ? staleGap(subject.observed_at, args) : undefined;
+    },
     assess: assessHost,
     row: hostRow,
   },
@@ -33,7 +38,7 @@ export const hostPatchPosture: RunbookDeclaration<PatchSubject> = {
 /** The columns of a row. Every row has the same ones. */
 export function hostRow(state: Readonly<Record<string, unknown>>, subject: PatchSubject) {
   const reason = typeof state.reason === 'string' && { reason: state.reason };
-  if (subject.kind === 'unread') return { ...reason, ...NO_HOST };
+  if (subject.kind !== 'host') return { ...reason, ...NO_HOST };
   const age = state.index_age_seconds;
   return {
     ...reason,
@@ -47,7 +52,7 @@ export function hostRow(state: Readonly<Record<string, unknown>>, subject: Patch
     reboot: subject.reboot,
     services: subject.services,
     index_age_seconds: typeof age === 'number' && age >= 0 ? age : null,
-    observed_at: subject.observed_at === null ? null : new Date(subject.observed_at).toISOString(),
+    observed_at: instantText(subject.observed_at),
   };
 }
 

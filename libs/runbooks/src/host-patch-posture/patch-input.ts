@@ -1,22 +1,10 @@
 /** What a run of host_patch_posture takes: a closed object. */
 import { z } from 'zod';
+import { inputFields } from '../inputs/input-fields.ts';
 import { DEFAULT_THRESHOLDS, type Thresholds } from './thresholds.ts';
 
-const target = z
-  .string()
-  .regex(/^[^\s/\p{C}]{1,200}$/u, 'must be 1 to 200 visible characters without spaces or slashes');
-
 export const patchInput = z.strictObject({
-  files: z
-    .array(
-      z.strictObject({
-        ref: z.string().min(1).max(1024).describe('What the input_file tool opens.'),
-        name: z.string().min(1).max(200).describe('What the answer calls it.'),
-        target: target.optional().describe('The host that it came from, where the file does not name it.'),
-      }),
-    )
-    .min(1)
-    .max(1000),
+  ...inputFields({ target: 'host', subjects: 'hosts' }),
   other_updates_allowed: z
     .int()
     .min(0)

@@ -1,5 +1,5 @@
 /** What the rules compare: facts, made into one value a question. */
-import { CLOCK_SKEW_SECONDS } from '../kubernetes-workloads/time-fact.ts';
+import { CLOCK_SKEW_SECONDS } from '../inputs/time-fact.ts';
 import type { HostFacts } from './host-facts.ts';
 import { supportEnd } from './support-dates.ts';
 

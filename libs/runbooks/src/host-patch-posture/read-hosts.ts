@@ -7,10 +7,10 @@
  * - one item that cannot be read is named, and the others are read.
  */
 import { setImmediate } from 'node:timers/promises';
-import { JsonCutter } from '../kubernetes-workloads/cut-json.ts';
-import { decodeInput } from '../kubernetes-workloads/decode-input.ts';
-import { InputFault, type InputProblem } from '../kubernetes-workloads/input-fault.ts';
-import { parsePart } from '../kubernetes-workloads/parse-part.ts';
+import { JsonCutter } from '../inputs/cut-json.ts';
+import { decodeInput } from '../inputs/decode-input.ts';
+import { InputFault, type InputProblem } from '../inputs/input-fault.ts';
+import { parsePart } from '../inputs/parse-part.ts';
 import type { HostFacts } from './host-facts.ts';
 import { readRecord } from './read-record.ts';
 import { TranscriptReader } from './read-transcript.ts';

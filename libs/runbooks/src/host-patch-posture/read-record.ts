@@ -5,7 +5,7 @@
  * Invariants: a field of a wrong type is a doubt, never 0; an object in which nothing is known is not a host.
  */
 
-import { readTime } from '../kubernetes-workloads/time-fact.ts';
+import { readTime } from '../inputs/time-fact.ts';
 import { type HostFacts, type IndexDoubt, joinFacts, MAX_NAMES, unknownHost } from './host-facts.ts';
 import { TranscriptReader } from './read-transcript.ts';
 import { readReleaseName } from './support-dates.ts';

@@ -26,6 +26,9 @@ const RULES = [
   ...DNF_LINES,
 ];
 
+/** Blocks whose heading goes on over several lines, or that an unindented line belongs to. */
+const OUTLASTS_SENTENCES: readonly (Block | undefined)[] = ['obsoleting', 'audit'];
+
 const MAX_LINE = 4096;
 
 /** Reads one host's transcript, line by line. */
@@ -41,7 +44,7 @@ export class TranscriptReader {
       return;
     }
     if (/^\s/.test(line) && seen.block !== undefined && takeNames(seen.block, line, seen)) return;
-    if (!/^\s/.test(line) && seen.block !== undefined && seen.block !== 'obsoleting') seen.block = undefined;
+    if (!/^\s/.test(line) && !OUTLASTS_SENTENCES.includes(seen.block)) seen.block = undefined;
     for (const rule of RULES) {
       const match = rule.pattern.exec(line);
       if (match !== null && rule.take(match, seen) !== false) return;
@@ -60,9 +63,7 @@ export class TranscriptReader {
       sources: [...seen.sources],
       ...counted,
       subscription_security: seen.subscription,
-      names: [...seen.namedSecurity, ...seen.named]
-        .filter((name) => packageName(name) !== undefined)
-        .slice(0, MAX_NAMES),
+      names: namesOf(seen),
       ...backward(seen),
       obsoleting: seen.obsoleting,
       held: seen.held,
@@ -81,16 +82,20 @@ export class TranscriptReader {
   }
 }
 
+/** Security updates first. */
+function namesOf({ named, namedSecurity }: Transcript): string[] {
+  const names = [...new Set([...namedSecurity, ...named])];
+  return names.filter((name) => packageName(name) !== undefined).slice(0, MAX_NAMES);
+}
+
 /** A terminal's colours, carriage returns and hard spaces are no part of a line. */
 function plainLine(raw: string): string {
-  return (
-    raw
-      .slice(0, MAX_LINE)
-      .replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '')
-      .replaceAll('\u00a0', ' ')
-      .replace(/\r+$/, '')
-      .replace(/^.*\r/, '')
-  );
+  return raw
+    .slice(0, MAX_LINE)
+    .replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '')
+    .replaceAll('\u00a0', ' ')
+    .replace(/\r+$/, '')
+    .replace(/^.*\r/, '');
 }
 
 /** Names under a heading; false when the line is none of the block after all. */

@@ -7,7 +7,7 @@
  */
 
 import type { DecideRule, DefaultBranch } from 'footprintjs';
-import { durationText } from '../kubernetes-workloads/time-fact.ts';
+import { durationText } from '../inputs/time-fact.ts';
 import { NONE } from './patch-signals.ts';
 import { DEFAULT_THRESHOLDS, type Thresholds } from './thresholds.ts';
 import type { Verdict } from './verdicts.ts';
