@@ -8,11 +8,13 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { createApiKey } from '@muster/results';
 import { spawnService, testQueueBackends } from '@muster/testkit';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Crash, CrashMoment } from '../chaos/fault.ts';
 import { type Body, type Cluster, startCluster } from './muster-cluster.ts';
 
 const API_MAIN = fileURLToPath(import.meta.resolve('@muster/api/main'));
 const CLI = fileURLToPath(new URL('../../services/cli/src/main.ts', import.meta.url));
 const RUNBOOKS = fileURLToPath(new URL('./agent-runbooks.ts', import.meta.url));
+const CRASH_POINTS = fileURLToPath(new URL('../chaos/fault.ts', import.meta.url));
 const SEVEN = [
   'workflow_definition_list',
   'workflow_run_start',
@@ -85,12 +87,19 @@ const start = (runbook: string, input: object) => ({
   input,
 });
 
-async function secondApi(cluster: Cluster): Promise<{ address: string; kill(): Promise<unknown> }> {
-  const api = spawnService(API_MAIN, { env: cluster.env });
+async function secondApi(cluster: Cluster, env: NodeJS.ProcessEnv = {}) {
+  const api = spawnService(API_MAIN, { env: { ...cluster.env, ...env } });
   const ready = (message: unknown) => (message as { type?: string }).type === 'ready';
   const { address } = (await api.ready(ready)) as { address: string };
-  return { address, kill: () => api.kill('SIGKILL') };
+  return { address, exited: api.exited, kill: () => api.kill('SIGKILL') };
 }
+
+/** An API process that kills itself around the commit of the first run it accepts. */
+const doomedApi = (cluster: Cluster, at: CrashMoment) =>
+  secondApi(cluster, {
+    NODE_OPTIONS: `--import=${CRASH_POINTS}`,
+    CHAOS_CRASH: JSON.stringify({ statement: 'insert into muster\\.runs ', at, nth: 1 } satisfies Crash),
+  });
 
 const [queue] = (await testQueueBackends()).filter(({ name }) => name === 'postgres');
 let cluster: Cluster;
@@ -193,6 +202,26 @@ describe.each<[string, (session: string) => Promise<Agent>]>([
       run_status: 'cancelled',
       idempotent: true,
     });
+  });
+});
+
+describe('an API that dies before it could answer a start', () => {
+  test.each<[string, CrashMoment]>([
+    ['before the commit', 'before_commit'],
+    ['in the commit', 'in_commit'],
+    ['after the commit', 'after_commit'],
+  ])('%s: asked again with its key, there is one run', async (_, at) => {
+    const doomed = await doomedApi(cluster, at);
+    const agent = await overHttp(doomed.address, cluster.key, 'again');
+    const asked = { ...start('valves', { valves: 1 }), idempotency_key: `dies-${at}` };
+    await expect(agent.client.callTool({ name: 'workflow_run_start', arguments: asked })).rejects.toThrow();
+    expect(await doomed.exited).toMatchObject({ signal: 'SIGKILL' });
+    const other = await overHttp(cluster.address, cluster.key, 'again');
+    const { run_id } = await other.use('workflow_run_start', asked);
+    expect(await other.use('workflow_run_get', { run_id, ...WAIT })).toMatchObject({ run_status: 'completed' });
+    expect(await other.use('workflow_run_start', asked)).toMatchObject({ run_id });
+    const { rows } = await cluster.db.query('select from muster.runs where idempotency_key = $1', [`dies-${at}`]);
+    expect(rows).toHaveLength(1);
   });
 });
 

@@ -28,7 +28,7 @@ const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 const CONNECTION_PATTERN = /^[\x21-\x7e]{1,128}$/;
 const PASSED_HEADERS = ['accept', 'content-type', 'mcp-protocol-version'];
 
-const rpcMessage = z.looseObject({ jsonrpc: z.literal('2.0') }).meta({ id: 'RpcMessage' });
+const rpcMessage = z.looseObject({ jsonrpc: z.enum(['2.0']) }).meta({ id: 'RpcMessage' });
 
 /** POST /mcp */
 export function postMcp(api: Api, tools: AgentTools): void {
