@@ -36,21 +36,24 @@ export type AcceptOutcome =
 
 /** Accepts a run, or says why not. */
 export function acceptRun(db: Queryable, acceptance: RunAcceptance): Promise<AcceptOutcome> {
-  return db.transaction(async (tx) => {
-    const refusal = await lookBeforeWriting(tx, acceptance);
-    if (refusal !== undefined) return refusal;
-    const at = acceptance.acceptedAt ?? new Date();
-    const sessionId = await chosenSession(tx, acceptance, at);
-    await keepDefinition(tx, acceptance.definition, at);
-    await keepInput(tx, acceptance.tenant, acceptance.input, at);
-    const run = await insertRun(tx, acceptance, sessionId, at);
-    // Another request with this key was accepted between the look and the insert.
-    if (run === undefined) return (await findReplay(tx, acceptance, sessionId))!;
-    await claimUploads(tx, run, acceptance.uploads ?? []);
-    await wakeDispatcher(tx);
-    await tellChanged(tx, run.id);
-    return { outcome: 'accepted', run };
-  });
+  return db.transaction((tx) => acceptRunIn(tx, acceptance));
+}
+
+/** Accepts a run as part of a transaction that does more: what else it writes and the run are there together or not at all. */
+export async function acceptRunIn(tx: Tx, acceptance: RunAcceptance): Promise<AcceptOutcome> {
+  const refusal = await lookBeforeWriting(tx, acceptance);
+  if (refusal !== undefined) return refusal;
+  const at = acceptance.acceptedAt ?? new Date();
+  const sessionId = await chosenSession(tx, acceptance, at);
+  await keepDefinition(tx, acceptance.definition, at);
+  await keepInput(tx, acceptance.tenant, acceptance.input, at);
+  const run = await insertRun(tx, acceptance, sessionId, at);
+  // Another request with this key was accepted between the look and the insert.
+  if (run === undefined) return (await findReplay(tx, acceptance, sessionId))!;
+  await claimUploads(tx, run, acceptance.uploads ?? []);
+  await wakeDispatcher(tx);
+  await tellChanged(tx, run.id);
+  return { outcome: 'accepted', run };
 }
 
 async function lookBeforeWriting(tx: Tx, acceptance: RunAcceptance): Promise<AcceptOutcome | undefined> {

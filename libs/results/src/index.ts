@@ -6,7 +6,7 @@
  */
 
 export type { AcceptOutcome } from './accept-run.ts';
-export { acceptRun } from './accept-run.ts';
+export { acceptRun, acceptRunIn } from './accept-run.ts';
 export type { AnswerRecord } from './answers.ts';
 export { getAnswer } from './answers.ts';
 export type { ApiKeyRecord, ApiRole } from './api-keys.ts';
