@@ -28,6 +28,15 @@ export type { DispatchLimits, DueCandidate, InFlight } from './choose-due.ts';
 export { chooseDue } from './choose-due.ts';
 export type { ChunkClaim, ChunkRecord, ChunkSummary, RunProgress } from './chunks.ts';
 export { chunkStarts, chunkSummaries, claimChunk, markAssessing, releaseChunk, runProgress } from './chunks.ts';
+export type { DeliveryClaim, HookPlace } from './claim-deliveries.ts';
+export {
+  claimDeliveries,
+  finishDelivery,
+  openDelivery,
+  postponeDelivery,
+  refuseUnknownHooks,
+  releaseDeliveries,
+} from './claim-deliveries.ts';
 export type { RunClaim, RunJobPhase } from './claim-run.ts';
 export { claimRun, releaseRun } from './claim-run.ts';
 export { condemnOldRuns } from './condemn-runs.ts';
@@ -35,6 +44,27 @@ export type { Database, DatabaseOptions, Queryable, Rows, Tx } from './database.
 export { openDatabase } from './database.ts';
 export type { DefinitionRecord } from './definitions.ts';
 export { getDefinition } from './definitions.ts';
+export type {
+  DeliveryIdentity,
+  DeliveryInput,
+  DeliveryPage,
+  DeliveryQuery,
+  DeliveryRecord,
+  DeliveryResult,
+  DeliveryState,
+  KeptDelivery,
+  KeptHeaders,
+  ReceiveOutcome,
+} from './deliveries.ts';
+export {
+  findRepeated,
+  forgetDeliveries,
+  getDelivery,
+  getKeptDelivery,
+  keepDelivery,
+  keepReplay,
+  listDeliveries,
+} from './deliveries.ts';
 export type { DispatchItem, DispatchKind } from './dispatch.ts';
 export { listDispatched, redispatch, takeDue, touchDispatched } from './dispatch.ts';
 export {
@@ -55,6 +85,8 @@ export { finishRun } from './finish-run.ts';
 export { forgetRuns } from './forget-runs.ts';
 export type { Hints } from './hint-listener.ts';
 export { listenForHints } from './hint-listener.ts';
+export type { CollapsePlace, RunCollapse } from './hook-collapses.ts';
+export { beginCollapse, getRunCollapse, joinRun, lockHook } from './hook-collapses.ts';
 export type { CanonicalInput } from './inputs.ts';
 export { getRunInput } from './inputs.ts';
 export type { ErrorBudget, RunAcceptance } from './insert-run.ts';

@@ -44,6 +44,8 @@ export interface RunAcceptance {
   readonly dryRun?: boolean;
   /** A run of this tenant that is done again in part, and which part. */
   readonly rerun?: { readonly of: string; readonly selection: unknown };
+  /** The delivery of a webhook that began it. */
+  readonly deliveryId?: string;
   /** The instant of acceptance. Default: the clock's. */
   readonly acceptedAt?: Date;
 }
@@ -93,6 +95,7 @@ function runColumns(acceptance: RunAcceptance, sessionId: string, at: Date): Rec
     dry_run: acceptance.dryRun ?? false,
     rerun_of: rerun?.of ?? null,
     rerun_selection: rerun === undefined ? null : JSON.stringify(rerun.selection ?? null),
+    delivery_id: acceptance.deliveryId ?? null,
     created_at: at,
     updated_at: at,
   };

@@ -64,6 +64,8 @@ export interface RunRecord {
   /** The run of which this one does a part again, and which part: opaque here. */
   readonly rerunOf: string | null;
   readonly rerunSelection: unknown;
+  /** The delivery of a webhook that began it. */
+  readonly deliveryId: string | null;
   readonly statusSummary: string | null;
   readonly answerKind: AnswerKind | null;
   readonly createdAt: Date;
@@ -107,6 +109,7 @@ const COLUMNS: Readonly<Record<keyof RunRecord, string>> = {
   dryRun: 'dry_run',
   rerunOf: 'rerun_of',
   rerunSelection: 'rerun_selection',
+  deliveryId: 'delivery_id',
   statusSummary: 'status_summary',
   answerKind: 'answer_kind',
   createdAt: 'created_at',

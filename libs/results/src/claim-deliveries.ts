@@ -1,0 +1,120 @@
+/**
+ * Working on deliveries: claimed for a time, done in one transaction with the runs that they begin.
+ *
+ * Invariants:
+ * - a claim is counted before the work, so that a delivery which takes its process with it is given up after some attempts;
+ * - what a claim writes in the end is conditional on it: zero rows means that somebody else did it;
+ * - each hook gets its share of a round, however many deliveries of another one wait, and what failed waits its turn.
+ */
+
+import type { Queryable, Tx } from './database.ts';
+import { DELIVERY_COLUMNS, type DeliveryRecord, type DeliveryResult, type KeptDelivery } from './deliveries.ts';
+
+/** A hook whose deliveries somebody can work on. */
+export interface HookPlace {
+  readonly tenant: string;
+  readonly hook: string;
+}
+
+/** The right to work on a delivery, until it is claimed anew. */
+export interface DeliveryClaim extends HookPlace {
+  readonly id: string;
+  /** Which attempt this is; 1 is the first. */
+  readonly attempts: number;
+}
+
+/** Claims deliveries that are due, at most so many of each hook, for `leaseMs`. */
+export async function claimDeliveries(
+  db: Queryable,
+  query: { readonly hooks: readonly HookPlace[]; readonly limitPerHook: number; readonly leaseMs: number },
+): Promise<DeliveryClaim[]> {
+  const { rows } = await db.query<DeliveryClaim>(
+    `update muster.deliveries set attempts = attempts + 1, next_at = now() + $4 * interval '1 millisecond'
+      where id = any(array(
+        select due.id from unnest($1::text[], $2::text[]) as hooks (tenant, hook)
+          cross join lateral (
+            select id from muster.deliveries waiting
+              where waiting.tenant = hooks.tenant and waiting.hook = hooks.hook and waiting.state = 'received'
+                and waiting.next_at <= now()
+              order by waiting.next_at, waiting.id limit $3 for update skip locked
+          ) due))
+      returning id, tenant, hook, attempts`,
+    [query.hooks.map(({ tenant }) => tenant), query.hooks.map(({ hook }) => hook), query.limitPerHook, query.leaseMs],
+  );
+  return rows;
+}
+
+/** Gives back claims that nothing was begun of: they are due at once, and the attempt was none. */
+export async function releaseDeliveries(db: Queryable, claims: readonly DeliveryClaim[]): Promise<void> {
+  await db.query(
+    `update muster.deliveries set attempts = deliveries.attempts - 1, next_at = now()
+      from unnest($1::uuid[], $2::integer[]) as claims (id, attempts)
+      where deliveries.id = claims.id and deliveries.attempts = claims.attempts and state = 'received'`,
+    [claims.map(({ id }) => id), claims.map(({ attempts }) => attempts)],
+  );
+}
+
+/** The claimed delivery under its row lock; undefined when the claim is not good any more. */
+export async function openDelivery(tx: Tx, claim: DeliveryClaim): Promise<(DeliveryRecord & KeptDelivery) | undefined> {
+  const { rows } = await tx.query<DeliveryRecord & KeptDelivery>(
+    `select ${DELIVERY_COLUMNS}, headers, body from muster.deliveries
+      where id = $1 and attempts = $2 and state = 'received' for no key update`,
+    [claim.id, claim.attempts],
+  );
+  return rows[0];
+}
+
+/** Writes what a claimed delivery came to. False when the claim is not good any more. */
+export async function finishDelivery(
+  db: Queryable,
+  claim: DeliveryClaim,
+  end: { readonly state: 'done' | 'refused' | 'unreadable'; readonly result: DeliveryResult; readonly now: Date },
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update muster.deliveries set state = $3, result = $4::json, processed_at = $5
+      where id = $1 and attempts = $2 and state = 'received'`,
+    [claim.id, claim.attempts, end.state, JSON.stringify(end.result), end.now],
+  );
+  return rowCount === 1;
+}
+
+/** Lets a delivery whose attempt failed wait for the next one. */
+export async function postponeDelivery(db: Queryable, claim: DeliveryClaim, waitMs: number): Promise<void> {
+  await db.query(
+    `update muster.deliveries set next_at = now() + $3 * interval '1 millisecond'
+      where id = $1 and attempts = $2 and state = 'received'`,
+    [claim.id, claim.attempts, waitMs],
+  );
+}
+
+/** Refuses deliveries that came before an instant and whose hook is none of these. Returns how many. */
+export async function refuseUnknownHooks(
+  db: Queryable,
+  query: {
+    readonly hooks: readonly HookPlace[];
+    readonly receivedBefore: Date;
+    readonly result: DeliveryResult;
+    readonly now: Date;
+    readonly limit: number;
+  },
+): Promise<number> {
+  const { rowCount } = await db.query(
+    `update muster.deliveries set state = 'refused', result = $4::json, processed_at = $5
+      where id = any(array(
+        select id from muster.deliveries
+          where state = 'received' and received_at < $3
+            and not exists (
+              select from unnest($1::text[], $2::text[]) as hooks (tenant, hook)
+                where hooks.tenant = deliveries.tenant and hooks.hook = deliveries.hook)
+          order by next_at limit $6 for update skip locked))`,
+    [
+      query.hooks.map(({ tenant }) => tenant),
+      query.hooks.map(({ hook }) => hook),
+      query.receivedBefore,
+      JSON.stringify(query.result),
+      query.now,
+      query.limit,
+    ],
+  );
+  return rowCount;
+}
