@@ -1,3 +1,4 @@
+export { composeAcceptance, type RunAsked } from './compose-acceptance.ts';
 export { type Config, ConfigError, nearest, readConfig, requireSetting } from './config.ts';
 export { CredentialError, type CredentialFault } from './credential-error.ts';
 export {
@@ -6,6 +7,17 @@ export {
   credentialResolver,
   resolveCredential,
 } from './credential-resolver.ts';
+export { describeRunbook, type RunbookDescription } from './describe-runbook.ts';
+export { type FieldFault, faultSentence, fieldFaults } from './field-faults.ts';
+export { checkHookSecrets, readHookSecrets } from './hook-secrets.ts';
+export {
+  ANSWER_BOUNDS,
+  DocumentFault,
+  INPUT_BOUNDS,
+  type InputDocument,
+  readDocument,
+  sha256,
+} from './input-document.ts';
 export { INPUT_FILE_TOOL, type InputFile, InputFileMissingError, inputFileTool } from './input-file-tool.ts';
 export { type Definition, type LoadedCatalog, loadCatalog } from './load-catalog.ts';
 export { createLogger, type Logger } from './logger.ts';

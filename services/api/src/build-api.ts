@@ -5,6 +5,7 @@
  * closed schemas, and logs hold route patterns and ids, never values, headers or bodies.
  */
 import { randomUUID } from 'node:crypto';
+import { faultSentence, fieldFaults } from '@muster/host';
 import { parseStrictJson } from '@muster/workflow-tools';
 import Fastify, { type FastifyHttpOptions, LogController, type RawServerDefault } from 'fastify';
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
@@ -14,7 +15,6 @@ import type { Api } from './api.ts';
 import type { ApiDeps, ApiOptions } from './api-deps.ts';
 import { asProblem } from './as-problem.ts';
 import { authenticate } from './authenticate.ts';
-import { faultSentence, fieldFaults } from './field-faults.ts';
 import { KeyRing } from './key-ring.ts';
 import { describeApi } from './openapi.ts';
 import { Problem } from './problems.ts';

@@ -23,6 +23,5 @@ export { type ResumeRequest, resumeRun } from './use-cases/resume-run.ts';
 export { type RunRequest, startRun } from './use-cases/start-run.ts';
 export { MAX_WAIT_MS, type RunWait, waitForRun } from './use-cases/wait-for-run.ts';
 export type { RunHistory } from './wire/history.ts';
-export { describeRunbook, type RunbookDescription } from './wire/runbook.ts';
 export type { SafeRun } from './wire/safe-run.ts';
 export type { SubjectRow } from './wire/subject-row.ts';

@@ -5,6 +5,7 @@
  * - `code` is stable and may be switched on; docs/problems.md carries the same table and a test compares the two;
  * - a detail is one line and never carries a payload, a secret or a stack trace.
  */
+import type { FieldFault } from '@muster/host';
 
 interface ProblemKind {
   readonly status: number;
@@ -223,12 +224,6 @@ export const PROBLEMS = Object.freeze({
 } satisfies Record<string, ProblemKind>);
 
 export type ProblemCode = keyof typeof PROBLEMS;
-
-/** One place of a request that does not fit. `path` is `body/…`, `query/…`, `path/…`, `header/…` or `input/…`. */
-export interface FieldFault {
-  readonly path: string;
-  readonly expected: string;
-}
 
 /** Members of a problem document beside the standard ones; snake_case. */
 export interface ProblemExtras {

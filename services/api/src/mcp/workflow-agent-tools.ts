@@ -3,10 +3,10 @@
  * made for each call, bound to the session that the call names.
  */
 import type { ListToolsResult } from '@modelcontextprotocol/sdk/types.js';
+import { describeRunbook } from '@muster/host';
 import { schemaFault } from '@muster/workflow-tools';
 import type { ApiDeps } from '../api-deps.ts';
 import { Problem } from '../problems.ts';
-import { describeRunbook } from '../wire/runbook.ts';
 import type { AgentTools } from './agent-tools.ts';
 import { sessionTools } from './session-tools.ts';
 import { WorkflowPorts } from './workflow-ports.ts';

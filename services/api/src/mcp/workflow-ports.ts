@@ -7,11 +7,11 @@
  * - a start is one transaction (input, run, session) and is answered after it, from the row that is there.
  */
 import { randomUUID } from 'node:crypto';
+import { describeRunbook, faultSentence, fieldFaults, type RunbookDescription } from '@muster/host';
 import { isFinal } from '@muster/results';
 import { schemaFault } from '@muster/workflow-tools';
 import type { ApiDeps } from '../api-deps.ts';
 import { type Caller, roleCovers } from '../caller.ts';
-import { faultSentence, fieldFaults } from '../field-faults.ts';
 import { Problem } from '../problems.ts';
 import { type CancelledRun, cancelRun } from '../use-cases/cancel-run.ts';
 import { findRun } from '../use-cases/find-run.ts';
@@ -27,7 +27,6 @@ import { startRun } from '../use-cases/start-run.ts';
 import { waitForRun } from '../use-cases/wait-for-run.ts';
 import type { RunHistory } from '../wire/history.ts';
 import type { InterruptionView } from '../wire/interruption.ts';
-import { describeRunbook, type RunbookDescription } from '../wire/runbook.ts';
 import type { SafeRun } from '../wire/safe-run.ts';
 import type { ToolCall } from './agent-tools.ts';
 import { bindSession, type SessionBinding } from './bind-session.ts';

@@ -1,9 +1,10 @@
+import { describeRunbook } from '@muster/host';
 import { z } from 'zod';
 import type { Api } from '../api.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import { resolveDefinition } from '../use-cases/resolve-definition.ts';
 import { json, refusals } from '../wire/responses.ts';
-import { describeRunbook, runbookSchema } from '../wire/runbook.ts';
+import { runbookSchema } from '../wire/runbook.ts';
 
 /** GET /v1/runbooks/:name */
 export function getRunbook(api: Api, deps: ApiDeps): void {

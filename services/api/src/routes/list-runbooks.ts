@@ -1,8 +1,9 @@
+import { describeRunbook } from '@muster/host';
 import { z } from 'zod';
 import type { Api } from '../api.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import { json, refusals } from '../wire/responses.ts';
-import { describeRunbook, runbookSchema } from '../wire/runbook.ts';
+import { runbookSchema } from '../wire/runbook.ts';
 
 /** GET /v1/runbooks */
 export function listRunbooks(api: Api, deps: ApiDeps): void {

@@ -3,8 +3,7 @@
  * and the run is accepted in one transaction. The answer is given after the commit; a failure on the way is an error and
  * leaves nothing.
  */
-import { answerDeclaration } from '@muster/envelope';
-import type { Definition } from '@muster/host';
+import { composeAcceptance, type Definition, DocumentFault } from '@muster/host';
 import {
   type AcceptOutcome,
   acceptRun,
@@ -15,10 +14,8 @@ import {
 } from '@muster/results';
 import type { ApiDeps } from '../api-deps.ts';
 import type { Caller } from '../caller.ts';
-import { faultSentence, fieldFaults } from '../field-faults.ts';
 import { Problem } from '../problems.ts';
-import { describeRunbook } from '../wire/runbook.ts';
-import { readInputDocument } from './input-document.ts';
+import { inputProblem } from './input-document.ts';
 
 /** A run to be accepted. */
 export interface RunToAccept {
@@ -42,26 +39,29 @@ export interface RunToAccept {
  * @throws Problem `input_out_of_bounds`, `input_invalid`
  */
 export async function acceptRequest(deps: ApiDeps, caller: Caller, asked: RunToAccept): Promise<AcceptOutcome> {
-  const { definition, idempotency, parentRunId, rerun } = asked;
-  const document = readInputDocument(asked.input);
-  await checkInput(definition, asked.input);
-  const acceptedAt = deps.now?.() ?? new Date();
-  return await acceptRun(deps.db, {
-    tenant: caller.tenant,
-    session: asked.session,
-    definition: keptDefinition(definition),
-    input: { digest: document.digest, canonical: document.canonical },
-    form: definition.runbook.form,
-    priority: RUN_PRIORITIES[asked.priority ?? 'normal'] as RunRecord['priority'],
-    now: asked.now === undefined ? acceptedAt : new Date(asked.now.toUpperCase()),
-    uploads: document.refs,
-    acceptedAt,
-    ...limitsOf(definition, acceptedAt, asked.canaryPercent),
-    dryRun: asked.dryRun ?? false,
-    ...(parentRunId !== undefined && { parentRunId }),
-    ...(rerun !== undefined && { rerun }),
-    ...(idempotency !== undefined && { idempotency }),
-  });
+  return await acceptRun(deps.db, await acceptanceOf(deps, caller, asked));
+}
+
+async function acceptanceOf(deps: ApiDeps, caller: Caller, asked: RunToAccept): Promise<RunAcceptance> {
+  const { canaryPercent, definition, idempotency, input, now, parentRunId, rerun, session } = asked;
+  try {
+    return await composeAcceptance({
+      tenant: caller.tenant,
+      session,
+      definition,
+      input,
+      priority: RUN_PRIORITIES[asked.priority ?? 'normal'] as RunRecord['priority'],
+      now: now === undefined ? undefined : new Date(now.toUpperCase()),
+      acceptedAt: deps.now?.() ?? new Date(),
+      dryRun: asked.dryRun ?? false,
+      ...(canaryPercent !== undefined && { canaryPercent }),
+      ...(parentRunId !== undefined && { parentRunId }),
+      ...(rerun !== undefined && { rerun }),
+      ...(idempotency !== undefined && { idempotency }),
+    });
+  } catch (error) {
+    throw error instanceof DocumentFault ? inputProblem(error) : error;
+  }
 }
 
 /** A run that was started. */
@@ -98,33 +98,4 @@ export function readOutcome(outcome: AcceptOutcome): StartedRun {
     case 'session_not_found':
       throw new Error('the session is gone');
   }
-}
-
-async function checkInput({ runbook }: Definition, input: Readonly<Record<string, unknown>>): Promise<void> {
-  const parsed = await runbook.input.safeParseAsync(input);
-  if (parsed.success) return;
-  const errors = fieldFaults('input', parsed.error.issues);
-  throw new Problem('input_invalid', faultSentence(errors), { errors });
-}
-
-function keptDefinition(definition: Definition) {
-  const { name, version } = definition.runbook;
-  const declaration = { ...describeRunbook(definition), answer: answerDeclaration(definition.runbook) };
-  return { digest: definition.digest, name, version, declaration };
-}
-
-/** The limits that hold for the run as a whole: they are fixed at acceptance, like the run's `now`. */
-function limitsOf(
-  { runbook }: Definition,
-  acceptedAt: Date,
-  canaryAsked: number | undefined,
-): Pick<RunAcceptance, 'deadlineAt' | 'errorBudget' | 'canaryPercent'> {
-  const { canary, deadlineMs, errorBudget } = runbook.limits;
-  const canaryPercent = canaryAsked ?? (canary === undefined ? undefined : Number.parseFloat(canary));
-  return {
-    ...(deadlineMs !== undefined && { deadlineAt: new Date(acceptedAt.getTime() + deadlineMs) }),
-    ...(typeof errorBudget === 'number' && { errorBudget: { count: errorBudget } }),
-    ...(typeof errorBudget === 'string' && { errorBudget: { percent: Number.parseFloat(errorBudget) } }),
-    ...(canaryPercent !== undefined && { canaryPercent }),
-  };
 }

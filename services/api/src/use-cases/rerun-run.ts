@@ -3,6 +3,7 @@
  * stands in the session of the one before, where its uploads are.
  */
 import { canonicalJson, cleanLine } from '@muster/envelope';
+import { sha256 } from '@muster/host';
 import {
   getRunInput,
   isFinal,
@@ -18,7 +19,6 @@ import type { ApiDeps } from '../api-deps.ts';
 import { Problem } from '../problems.ts';
 import { acceptRequest, readOutcome, type StartedRun } from './accept-request.ts';
 import { findRun, type RunReader } from './find-run.ts';
-import { sha256 } from './input-document.ts';
 import { resolveDefinition } from './resolve-definition.ts';
 import { notAFleet } from './start-run.ts';
 

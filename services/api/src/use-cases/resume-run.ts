@@ -7,6 +7,7 @@
  * - everything is looked at again by the statement that stores the answer: what is checked here is for a clear refusal.
  */
 import { resumeSchemaOf } from '@muster/envelope';
+import { faultSentence, fieldFaults, type InputDocument } from '@muster/host';
 import {
   answerInterruption,
   findSession,
@@ -18,10 +19,9 @@ import {
 import { z } from 'zod';
 import type { ApiDeps } from '../api-deps.ts';
 import { roleCovers } from '../caller.ts';
-import { faultSentence, fieldFaults } from '../field-faults.ts';
 import { Problem } from '../problems.ts';
 import { findRun, type RunReader, runNotFound, scopeOfRun } from './find-run.ts';
-import { type InputDocument, readAnswerDocument } from './input-document.ts';
+import { readAnswerDocument } from './input-document.ts';
 import { notInterrupted } from './read-interruption.ts';
 
 /** An answer, and the number of the question that it is meant for; without one, for the question that is open. */

@@ -1,11 +1,11 @@
 /** Starting a run (workflow-tools contract). */
 import { canonicalJson } from '@muster/envelope';
+import { sha256 } from '@muster/host';
 import type { RUN_PRIORITIES, SessionChoice } from '@muster/results';
 import type { ApiDeps } from '../api-deps.ts';
 import type { Caller } from '../caller.ts';
 import { Problem } from '../problems.ts';
 import { acceptRequest, readOutcome, type StartedRun } from './accept-request.ts';
-import { sha256 } from './input-document.ts';
 import { resolveDefinition } from './resolve-definition.ts';
 
 /** What is asked for. */

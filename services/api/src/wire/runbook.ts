@@ -1,5 +1,3 @@
-import { resumeSchemaOf, resumeSupported } from '@muster/envelope';
-import type { Definition } from '@muster/host';
 import { z } from 'zod';
 
 const standing = z.enum(['ok', 'problem', 'declined']);
@@ -19,40 +17,3 @@ export const runbookSchema = z
     resume_schema: z.record(z.string(), z.unknown()).optional().describe('JSON Schema of an answer to that.'),
   })
   .meta({ id: 'Runbook' });
-
-export type RunbookDescription = z.infer<typeof runbookSchema>;
-
-const described = new WeakMap<Definition, RunbookDescription>();
-
-/** What a caller may know of a runbook. It is also what is kept with its digest. */
-export function describeRunbook(definition: Definition): RunbookDescription {
-  // Every start of a run needs it, and making a JSON Schema is slow.
-  const known = described.get(definition);
-  if (known !== undefined) return known;
-  const description = Object.freeze(makeDescription(definition));
-  described.set(definition, description);
-  return description;
-}
-
-function makeDescription(definition: Definition): RunbookDescription {
-  const { runbook, digest } = definition;
-  const resume = resumeSchemaOf(runbook);
-  return {
-    name: runbook.name,
-    version: runbook.version,
-    description: runbook.description,
-    form: runbook.form,
-    result_kind: runbook.resultKind,
-    rules: { name: runbook.rules.name, version: runbook.rules.version },
-    verdicts: { ...runbook.verdicts.standings },
-    input_schema: jsonSchema(runbook.input),
-    definition_digest: digest,
-    resume_supported: resumeSupported(runbook),
-    ...(resume !== undefined && { resume_schema: jsonSchema(resume) }),
-  };
-}
-
-function jsonSchema(schema: z.ZodType): Record<string, unknown> {
-  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
-  return rest;
-}

@@ -4,12 +4,17 @@
  */
 import { cleanLine } from '@muster/envelope';
 import type { z } from 'zod';
-import type { FieldFault } from './problems.ts';
 
 const MAX_FAULTS = 20;
 const SHOWN_LENGTH = 160;
 
 type Issue = z.core.$ZodIssue;
+
+/** One place of a document that does not fit. `path` is `body/…`, `query/…`, `path/…`, `header/…` or `input/…`. */
+export interface FieldFault {
+  readonly path: string;
+  readonly expected: string;
+}
 
 /** @param root where the paths begin: `body`, `query`, `path`, `header`, `input` */
 export function fieldFaults(root: string, issues: readonly Issue[]): FieldFault[] {
