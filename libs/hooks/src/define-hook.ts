@@ -9,6 +9,7 @@ import { SIGNATURE_SCHEMES } from './signature-check.ts';
 
 const OPTIONS = [
   'name',
+  'tenant',
   'format',
   'runbook',
   'version',
@@ -21,6 +22,7 @@ const OPTIONS = [
   'priority',
 ];
 const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+const DEFAULT_TENANT = 'default';
 const STATUSES = ['firing', 'resolved', 'declined'];
 const COLLAPSE_BY = ['subject', 'fingerprint', 'group'];
 const SOURCES = ['env', 'file', 'command'];
@@ -46,13 +48,15 @@ export function defineHook(declaration: HookDeclaration): Hook {
   checkWord(declaration.scheme, SIGNATURE_SCHEMES, 'scheme', fail);
   checkName(declaration.runbook, 'runbook', fail);
   if (declaration.version !== undefined) checkName(declaration.version, 'version', fail);
+  const tenant = declaration.tenant ?? DEFAULT_TENANT;
+  checkName(tenant, 'tenant', fail);
   checkSecrets(declaration.secrets, fail);
   if (declaration.when !== undefined) checkCondition(declaration.when, fail);
   checkInput(declaration, fail);
   if (declaration.collapse !== undefined) checkCollapse(declaration.collapse, fail);
   const priority = declaration.priority ?? 'normal';
   checkWord(priority, HOOK_PRIORITIES, 'priority', fail);
-  return freeze(structuredClone({ ...declaration, priority }));
+  return freeze(structuredClone({ ...declaration, tenant, priority }));
 }
 
 function checkSecrets(secrets: unknown, fail: Fail): void {

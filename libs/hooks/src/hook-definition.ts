@@ -25,8 +25,10 @@ export interface HookCollapse {
 
 /** What {@link defineHook} is given. */
 export interface HookDeclaration {
-  /** Part of the URL: small letters, digits, `-` and `_`. */
+  /** Part of the URL, so no two hooks have the same: small letters, digits, `-` and `_`. */
   readonly name: string;
+  /** Whose runs they are. Default `default`. */
+  readonly tenant?: string;
   readonly format: HookFormat;
   readonly runbook: string;
   /** A version of the runbook to stay with; left out, the newest is followed. */
@@ -49,6 +51,7 @@ export type HookPriority = (typeof HOOK_PRIORITIES)[number];
 
 /** A checked hook, frozen. */
 export interface Hook extends HookDeclaration {
+  readonly tenant: string;
   readonly priority: HookPriority;
 }
 

@@ -3,7 +3,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, extname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type Catalog, createCatalog, definitionText, type Runbook, type Tool } from '@muster/envelope';
+import type { Hook } from '@muster/hooks';
 import { shippedRunbooks } from '@muster/runbooks';
+import { findHooksFault, isHook } from './check-hooks.ts';
 import { type Config, ConfigError } from './config.ts';
 import { findReferenceFault } from './credential-places.ts';
 import { INPUT_FILE_TOOL } from './input-file-tool.ts';
@@ -19,6 +21,15 @@ export interface LoadedCatalog {
   readonly catalog: Catalog;
   readonly byName: ReadonlyMap<string, Definition>;
   readonly byDigest: ReadonlyMap<string, Definition>;
+  /** By name. Left out: none. */
+  readonly hooks?: ReadonlyMap<string, Hook>;
+}
+
+/** What a module of runbooks exports. */
+interface Exported {
+  readonly runbooks: readonly Runbook[];
+  readonly tools: readonly Tool[];
+  readonly hooks: readonly Hook[];
 }
 
 const SOURCE_ENDINGS = new Set(['.ts', '.mts', '.js', '.mjs']);
@@ -32,8 +43,8 @@ const MAX_SOURCE_FILES = 2000;
  */
 export async function loadCatalog(config: Pick<Config, 'runbooksModule' | 'buildId'>): Promise<LoadedCatalog> {
   const shippedId = config.buildId ?? (await digestSources(fileURLToPath(import.meta.resolve('@muster/runbooks'))));
-  const sources: { runbooks: readonly Runbook[]; tools: readonly Tool[]; buildId: string }[] = [
-    { runbooks: shippedRunbooks, tools: [], buildId: shippedId },
+  const sources: (Exported & { readonly buildId: string })[] = [
+    { runbooks: shippedRunbooks, tools: [], hooks: [], buildId: shippedId },
   ];
   if (config.runbooksModule !== undefined) {
     const file = resolve(config.runbooksModule);
@@ -45,6 +56,9 @@ export async function loadCatalog(config: Pick<Config, 'runbooksModule' | 'build
     tools: sources.flatMap((source) => source.tools),
     hostTools: [INPUT_FILE_TOOL],
   });
+  const hooks = sources.flatMap((source) => source.hooks);
+  const fault = findHooksFault(hooks, catalog.runbooks);
+  if (fault !== undefined) throw new ConfigError('MUSTER_RUNBOOKS', fault);
   const definitions = sources.flatMap(({ runbooks, buildId }) =>
     runbooks.map((runbook) => ({
       runbook,
@@ -55,22 +69,23 @@ export async function loadCatalog(config: Pick<Config, 'runbooksModule' | 'build
     catalog,
     byName: new Map(definitions.map((definition) => [definition.runbook.name, definition])),
     byDigest: new Map(definitions.map((definition) => [definition.digest, definition])),
+    hooks: new Map(hooks.map((hook) => [hook.name, hook])),
   };
 }
 
-async function importModule(file: string): Promise<{ runbooks: readonly Runbook[]; tools: readonly Tool[] }> {
-  let exported: { runbooks?: unknown; tools?: unknown };
+async function importModule(file: string): Promise<Exported> {
+  let exported: { readonly [K in keyof Exported]?: unknown };
   try {
     exported = await import(pathToFileURL(file).href);
   } catch (error) {
     const why = error instanceof Error ? error.message.split('\n')[0] : String(error);
     throw new ConfigError('MUSTER_RUNBOOKS', `the module could not be loaded: ${why}`);
   }
-  const { runbooks, tools = [] } = exported;
-  if (!Array.isArray(runbooks) || !Array.isArray(tools)) {
+  const { runbooks, tools = [], hooks = [] } = exported;
+  if (!Array.isArray(runbooks) || !Array.isArray(tools) || !Array.isArray(hooks)) {
     throw new ConfigError(
       'MUSTER_RUNBOOKS',
-      'the module must export a list `runbooks`, and `tools` as a list if at all',
+      'the module must export a list `runbooks`, and `tools` and `hooks` as lists if at all',
     );
   }
   if (!runbooks.every(isDefined)) {
@@ -79,8 +94,11 @@ async function importModule(file: string): Promise<{ runbooks: readonly Runbook[
   if (!tools.every((tool) => typeof tool?.name === 'string' && typeof tool.execute === 'function')) {
     throw new ConfigError('MUSTER_RUNBOOKS', 'every entry of `tools` must be what defineTool returned');
   }
+  if (!hooks.every(isHook)) {
+    throw new ConfigError('MUSTER_RUNBOOKS', 'every entry of `hooks` must be what defineHook returned');
+  }
   for (const tool of tools as Tool[]) checkReferences(tool);
-  return { runbooks, tools };
+  return { runbooks, tools, hooks };
 }
 
 /** A reference that names no place is wrong whatever is configured, so it does not wait for its first call. */

@@ -195,7 +195,7 @@ export const SETTINGS = {
   },
   runbooksModule: {
     name: 'MUSTER_RUNBOOKS',
-    purpose: 'Path of a module that exports `runbooks` (and `tools`) of your own.',
+    purpose: 'Path of a module that exports `runbooks` (and `tools`, and `hooks`) of your own.',
     unset: 'the shipped runbooks alone',
     parse: text,
   },

@@ -109,7 +109,12 @@ describe('a module that cannot be used is refused in one line', () => {
     ['is no program', 'export const runbooks = [', /^MUSTER_RUNBOOKS: the module could not be loaded: /],
     ['throws', "throw new Error('out of order')", /^MUSTER_RUNBOOKS: the module could not be loaded: out of order$/],
     ['exports nothing', 'export {};', /^MUSTER_RUNBOOKS: the module must export a list `runbooks`/],
-    ['exports tools that are no list', 'export const runbooks = []; export const tools = {};', /`tools` as a list/],
+    [
+      'exports tools that are no list',
+      'export const runbooks = []; export const tools = {};',
+      /`tools` and `hooks` as lists/,
+    ],
+    ['exports hooks that are no list', 'export const runbooks = []; export const hooks = {};', /`hooks` as lists/],
   ])('it %s', async (_what, source, expected) => {
     const file = source === undefined ? join(folder, 'nowhere.ts') : await writeModule(source);
     const error = await loadCatalog({ runbooksModule: file, buildId: undefined }).catch((thrown: unknown) => thrown);
