@@ -24,5 +24,5 @@ export { createLogger, type Logger } from './logger.ts';
 export { openArtifactStore, scopeOf } from './open-artifact-store.ts';
 export { PROCESS_MEMORY } from './process-memory.ts';
 export { endWithParent, type RunningService, runProcess } from './run-process.ts';
-export { SecretBox, SecretBoxError } from './secret-box.ts';
+export { deliveryPlace, SecretBox, SecretBoxError } from './secret-box.ts';
 export { SETTINGS, type Setting } from './settings.ts';

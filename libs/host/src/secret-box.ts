@@ -4,6 +4,11 @@ const VERSION = 1;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
+/** Where the body of a delivery lies. */
+export function deliveryPlace(id: string): string {
+  return `delivery/${id}`;
+}
+
 /** Bytes that could not be opened: another key, another place, or damage. */
 export class SecretBoxError extends Error {
   override readonly name = 'SecretBoxError';

@@ -78,21 +78,25 @@ export async function finishDelivery(
   return rowCount === 1;
 }
 
-/** Lets a delivery whose attempt failed wait for the next one. */
-export async function postponeDelivery(db: Queryable, claim: DeliveryClaim, waitMs: number): Promise<void> {
+/** Lets a delivery wait for its next attempt; with `counts: false` this one was none. */
+export async function postponeDelivery(
+  db: Queryable,
+  claim: DeliveryClaim,
+  wait: { readonly waitMs: number; readonly counts: boolean },
+): Promise<void> {
   await db.query(
-    `update muster.deliveries set next_at = now() + $3 * interval '1 millisecond'
+    `update muster.deliveries set next_at = now() + $3 * interval '1 millisecond', attempts = attempts - $4
       where id = $1 and attempts = $2 and state = 'received'`,
-    [claim.id, claim.attempts, waitMs],
+    [claim.id, claim.attempts, wait.waitMs, wait.counts ? 0 : 1],
   );
 }
 
-/** Refuses deliveries that came before an instant and whose hook is none of these. Returns how many. */
+/** Refuses deliveries that are due for longer than `patienceMs` and whose hook is none of these. Returns how many. */
 export async function refuseUnknownHooks(
   db: Queryable,
   query: {
     readonly hooks: readonly HookPlace[];
-    readonly receivedBefore: Date;
+    readonly patienceMs: number;
     readonly result: DeliveryResult;
     readonly now: Date;
     readonly limit: number;
@@ -102,7 +106,7 @@ export async function refuseUnknownHooks(
     `update muster.deliveries set state = 'refused', result = $4::json, processed_at = $5
       where id = any(array(
         select id from muster.deliveries
-          where state = 'received' and received_at < $3
+          where state = 'received' and next_at < now() - $3 * interval '1 millisecond'
             and not exists (
               select from unnest($1::text[], $2::text[]) as hooks (tenant, hook)
                 where hooks.tenant = deliveries.tenant and hooks.hook = deliveries.hook)
@@ -110,7 +114,7 @@ export async function refuseUnknownHooks(
     [
       query.hooks.map(({ tenant }) => tenant),
       query.hooks.map(({ hook }) => hook),
-      query.receivedBefore,
+      query.patienceMs,
       JSON.stringify(query.result),
       query.now,
       query.limit,

@@ -1,5 +1,6 @@
 import type { ArtifactStore } from '@muster/artifacts';
-import type { LoadedCatalog, Logger } from '@muster/host';
+import type { ResolveCredential } from '@muster/envelope';
+import type { LoadedCatalog, Logger, SecretBox } from '@muster/host';
 import type { Database } from '@muster/results';
 import type { RunChanges } from './run-changes.ts';
 
@@ -21,6 +22,10 @@ export interface ApiOptions {
   readonly heartbeatMs?: number;
   /** Whether the key that started a run may answer its questions, whatever the runbook says. Default `refuse`. */
   readonly selfApproval?: SelfApproval;
+  /** What the bodies of deliveries are sealed with. Without it no delivery is taken. */
+  readonly box?: SecretBox;
+  /** Finds the secrets of hooks. Without it no delivery is taken. */
+  readonly resolveCredential?: ResolveCredential;
 }
 
 export type SelfApproval = 'allow' | 'refuse';

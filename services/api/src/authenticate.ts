@@ -16,7 +16,7 @@ export function authenticate(api: Api, keys: KeyRing): void {
   api.addHook('onRequest', async (request) => {
     if (request.is404) return;
     const { access } = request.routeOptions.config;
-    if (access === undefined || access === 'open') return;
+    if (access === undefined || access === 'open' || access === 'signature') return;
     const caller = await findCaller(request, keys);
     request.caller = caller;
     if (!roleCovers(caller.role, access)) {

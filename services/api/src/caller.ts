@@ -9,8 +9,11 @@ export interface Caller {
   readonly tenantWide: boolean;
 }
 
-/** Who may use a route: anybody, or keys of a role and the ones above it. */
-export type Access = 'open' | ApiRole;
+/**
+ * Who may use a route: anybody; whoever signs what is sent, which the route itself checks; or keys of a role and the ones
+ * above it.
+ */
+export type Access = 'open' | 'signature' | ApiRole;
 
 /** Each role may do what the ones before it may. */
 const ROLE_ORDER: readonly ApiRole[] = ['reader', 'runner', 'approver', 'admin'];

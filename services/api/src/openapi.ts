@@ -25,6 +25,7 @@ export function describeApi(api: Api): void {
       tags: [
         { name: 'runs', description: 'Starting and reading runs.' },
         { name: 'agents', description: 'The Model Context Protocol.' },
+        { name: 'hooks', description: 'Webhooks, and what came of their deliveries.' },
         { name: 'interruptions', description: 'What runs ask, and answering it.' },
         { name: 'runbooks', description: 'What can be run.' },
         { name: 'uploads', description: 'Input files.' },
@@ -68,7 +69,12 @@ function finishDocument(document: OpenApiDocument): OpenApiDocument {
     // The one body without a schema: it is streamed and not read.
     upload.requestBody = { required: true, content: { 'application/octet-stream': {} } };
   }
-  for (const path of ['/healthz', '/readyz', '/openapi.json']) {
+  const delivery = document.paths['/v1/hooks/{name}']?.post;
+  if (delivery !== undefined) {
+    // Each sender has its own; which one a hook takes is in its declaration.
+    delivery.requestBody = { required: true, content: { 'application/json': {} } };
+  }
+  for (const path of ['/healthz', '/readyz', '/openapi.json', '/v1/hooks/{name}']) {
     for (const operation of Object.values(document.paths[path] ?? {})) operation.security = [];
   }
   return { ...document, components: { ...document.components, schemas: usedSchemas(document) } };

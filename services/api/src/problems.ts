@@ -46,6 +46,11 @@ export const PROBLEMS = Object.freeze({
     title: 'No valid API key',
     remedy: 'Send `Authorization: Bearer mk_...` with a key that was not revoked.',
   },
+  delivery_unverified: {
+    status: 401,
+    title: 'The delivery proves no sender',
+    remedy: "Check the hook's name in the URL, the secret at the sender, and both clocks. The log says more.",
+  },
   forbidden: {
     status: 403,
     title: "The key's role does not allow this",
@@ -77,6 +82,11 @@ export const PROBLEMS = Object.freeze({
     title: 'There is no such artifact',
     remedy: 'Check the ref. Missing, expired and foreign artifacts and uploaded inputs look the same.',
   },
+  delivery_not_found: {
+    status: 404,
+    title: 'There is no such delivery',
+    remedy: '`GET /v1/deliveries` lists those that are kept.',
+  },
   key_not_found: { status: 404, title: 'There is no such key', remedy: '`GET /v1/keys` lists the keys that exist.' },
   method_not_allowed: {
     status: 405,
@@ -88,6 +98,21 @@ export const PROBLEMS = Object.freeze({
     status: 409,
     title: 'The idempotency key was used for another request',
     remedy: 'Use a fresh key for a new request; `run_id` is the run of the first one.',
+  },
+  delivery_conflict: {
+    status: 409,
+    title: 'The delivery id was used for another body',
+    remedy: '`delivery_id` is the delivery that came first. A sender gives each delivery an id of its own.',
+  },
+  delivery_waiting: {
+    status: 409,
+    title: 'The delivery was not worked on yet',
+    remedy: 'Replay it when its `state` is `done`, `refused` or `unreadable`.',
+  },
+  delivery_sealed: {
+    status: 409,
+    title: 'The stored body cannot be opened',
+    remedy: 'It was sealed with another `MUSTER_SECRET_KEY`. Have the sender send it again.',
   },
   run_final: {
     status: 409,
@@ -211,6 +236,11 @@ export const PROBLEMS = Object.freeze({
     remedy: 'The artifact store lost or changed data. Run the runbook again.',
   },
   not_ready: { status: 503, title: 'Not ready', remedy: '`checks` says what is missing.' },
+  hook_secret_unavailable: {
+    status: 503,
+    title: "None of the hook's secrets can check anything",
+    remedy: 'Put the secret where the hook refers to; the sender tries again.',
+  },
   results_unavailable: {
     status: 503,
     title: 'The results store cannot be reached',

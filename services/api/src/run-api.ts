@@ -7,13 +7,17 @@ import { CatalogError, RunbookDefinitionError } from '@muster/envelope';
 import {
   type Config,
   ConfigError,
+  checkHookSecrets,
   createLogger,
+  credentialResolver,
   endWithParent,
+  type LoadedCatalog,
   type Logger,
   loadCatalog,
   openArtifactStore,
   readConfig,
   requireSetting,
+  SecretBox,
 } from '@muster/host';
 import { migrate, openDatabase, ResultsError } from '@muster/results';
 import { BootstrapKeyError, bootstrapKey } from './bootstrap-key.ts';
@@ -32,6 +36,7 @@ export async function startApi(config: Config, logger: Logger): Promise<RunningA
   const undo: (() => Promise<void>)[] = [];
   try {
     const catalog = await loadCatalog(config);
+    const inbox = await openInbox(config, catalog);
     const db = openDatabase({
       url: requireSetting(config, 'databaseUrl'),
       applicationName: 'muster-api',
@@ -47,7 +52,7 @@ export async function startApi(config: Config, logger: Logger): Promise<RunningA
       logger.info({ file: config.bootstrapKeyFile, outcome }, 'bootstrap key');
     }
     const { uploadMaxBytes, maxWaiters, selfApproval } = config;
-    const { api } = buildApi({ db, artifacts, catalog, logger, uploadMaxBytes, maxWaiters, selfApproval });
+    const { api } = buildApi({ db, artifacts, catalog, logger, uploadMaxBytes, maxWaiters, selfApproval, ...inbox });
     undo.unshift(() => api.close());
     const address = await api.listen({ host: config.host, port: config.port });
     return {
@@ -61,6 +66,14 @@ export async function startApi(config: Config, logger: Logger): Promise<RunningA
     await undoAll(undo);
     throw error;
   }
+}
+
+/** What deliveries of hooks are taken with. @throws ConfigError when a hook could take none */
+async function openInbox(config: Config, { hooks = new Map() }: LoadedCatalog) {
+  const resolveCredential = credentialResolver({ config, env: process.env });
+  await checkHookSecrets(hooks.values(), resolveCredential);
+  const key = hooks.size > 0 ? requireSetting(config, 'secretKey') : config.secretKey;
+  return { resolveCredential, ...(key !== undefined && { box: new SecretBox(key) }) };
 }
 
 /** Runs the process until it is told to end. */

@@ -11,6 +11,7 @@ import { jobHandler } from './jobs/handle-job.ts';
 import { artifactSweeper } from './maintenance/artifact-sweeper.ts';
 import { DISPATCHER, dispatcher, reconciler } from './maintenance/dispatcher.ts';
 import { expirer } from './maintenance/expirer.ts';
+import { hookWithdrawer, INBOX, inbox } from './maintenance/inbox.ts';
 import { MaintenanceRunner } from './maintenance/maintenance-service.ts';
 import { permitSweeper } from './maintenance/permit-sweeper.ts';
 import { pruner } from './maintenance/pruner.ts';
@@ -91,13 +92,15 @@ export function buildWorker(parts: WorkerParts): Worker {
   const digests = [...catalog.byDigest.keys()];
   const keeper = queueKeeper(db, backend, mark);
   const heartbeat = workerHeartbeat(db, workerId, digests, now);
-  const upkeep = new MaintenanceRunner(
+  const upkeep: MaintenanceRunner = new MaintenanceRunner(
     [
       dispatcher(db, producer, { window: config.dispatchWindow, digests, now }),
       reconciler(db, producer, now),
       keeper,
       reaper(db, now),
       expirer(db, now),
+      inbox(context, () => upkeep.hurry(INBOX)),
+      hookWithdrawer(context, config.withdrawAfterMs),
       withdrawer(db, config.withdrawAfterMs, now),
       artifactSweeper(db, store, now),
       permitSweeper(db),
@@ -135,6 +138,7 @@ export function buildWorker(parts: WorkerParts): Worker {
       upkeep.start();
       listener = listenForHints(db, {
         onDue: () => upkeep.hurry(DISPATCHER),
+        onDelivery: () => upkeep.hurry(INBOX),
         onStop: (runId) => stops.hint(runId),
         onError,
       });

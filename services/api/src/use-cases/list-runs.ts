@@ -1,4 +1,4 @@
-import { findSession, listRuns, type RunStatus } from '@muster/results';
+import { findSession, listRuns, type RunStatus, type SessionChoice } from '@muster/results';
 import type { ApiDeps } from '../api-deps.ts';
 import type { Caller } from '../caller.ts';
 import { type SafeRun, safeRun } from '../wire/safe-run.ts';
@@ -6,7 +6,7 @@ import { type SafeRun, safeRun } from '../wire/safe-run.ts';
 export interface ListRunsQuery {
   readonly status?: RunStatus | undefined;
   readonly runbook?: string | undefined;
-  /** A session's id, or the name of one of the caller's own. */
+  /** A session's id, the name of one of the caller's own, or of a hook's (`hook:NAME`). */
   readonly session?: string | undefined;
   readonly after?: string | undefined;
   readonly limit: number;
@@ -36,6 +36,8 @@ export async function listSafeRuns(deps: ApiDeps, caller: Caller, query: ListRun
 
 async function findSessionId(deps: ApiDeps, caller: Caller, session: string): Promise<string | undefined> {
   const isId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(session);
-  const choice = isId ? { id: session } : { keyId: caller.keyId, name: session };
-  return (await findSession(deps.db, caller.tenant, choice))?.id;
+  const find = async (choice: SessionChoice) => (await findSession(deps.db, caller.tenant, choice))?.id;
+  if (isId) return await find({ id: session });
+  // A name of the caller's own goes first; Muster's own sessions are those of hooks.
+  return (await find({ keyId: caller.keyId, name: session })) ?? (await find({ keyId: null, name: session }));
 }

@@ -1,4 +1,4 @@
-import { getOpenInterruption, listRunArtifacts, type RunRecord, runProgress } from '@muster/results';
+import { getOpenInterruption, getRunCollapse, listRunArtifacts, type RunRecord, runProgress } from '@muster/results';
 import type { ApiDeps } from '../api-deps.ts';
 import { type SafeRun, safeRun } from '../wire/safe-run.ts';
 import { findRun, type RunReader, scopeOfRun } from './find-run.ts';
@@ -26,14 +26,16 @@ export function showRun(deps: ApiDeps, reader: RunReader, run: RunRecord): Promi
 
 async function readDetails(deps: ApiDeps, reader: RunReader, run: RunRecord): Promise<SafeRun> {
   const scope = scopeOfRun(reader, run.id);
-  const [progress, artifacts, interruption] = await Promise.all([
+  const [progress, artifacts, interruption, collapse] = await Promise.all([
     run.frozenAt === null ? undefined : runProgress(deps.db, scope),
     run.startedAt === null ? [] : listRunArtifacts(deps.db, { ...scope, limit: MAX_ARTIFACTS }),
     run.status === 'interrupted' ? getOpenInterruption(deps.db, scope) : undefined,
+    run.deliveryId === null ? undefined : getRunCollapse(deps.db, scope),
   ]);
   return safeRun(run, {
     artifacts,
     ...(progress !== undefined && { progress }),
     ...(interruption !== undefined && { interruption }),
+    ...(collapse !== undefined && { collapse }),
   });
 }

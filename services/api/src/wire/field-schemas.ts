@@ -53,6 +53,9 @@ export const sessionHeaders = z.looseObject({
 /** Path of a run. */
 export const runParams = z.strictObject({ run_id: id });
 
+/** Path of a delivery. */
+export const deliveryParams = z.strictObject({ delivery_id: id });
+
 /** A flag in a query. */
 export const flag = z.enum(['true', 'false']);
 

@@ -1,5 +1,5 @@
 /** The safe run (workflow-tools contract, with a few fields more): never the input. */
-import type { ArtifactRecord, InterruptionRecord, RunProgress, RunRecord } from '@muster/results';
+import type { ArtifactRecord, InterruptionRecord, RunCollapse, RunProgress, RunRecord } from '@muster/results';
 import { RUN_PRIORITIES } from '@muster/results';
 import { z } from 'zod';
 import { ROLES } from './api-key.ts';
@@ -37,6 +37,11 @@ export const safeRunSchema = z
     now: z.string().describe("The instant that the run's rules judge by."),
     parent_run_id: z.string().optional(),
     dry_run: z.literal(true).optional().describe('It counts its subjects and assesses none.'),
+    delivery_id: z.string().optional().describe('The delivery of a webhook that began it.'),
+    collapse: z
+      .object({ hook: z.string(), count, first_at: z.string(), last_at: z.string() })
+      .optional()
+      .describe('How many alerts or events of a webhook went into it, where several do; not in lists.'),
     rerun_of: z.string().optional().describe('The run of which it does a part again.'),
     cancel_requested_at: z.string().optional(),
     subjects: subjectsSchema.optional().describe('There once the plan is frozen; not in lists.'),
@@ -63,11 +68,12 @@ export interface RunDetails {
   readonly progress?: RunProgress;
   readonly artifacts?: readonly ArtifactRecord[];
   readonly interruption?: InterruptionRecord;
+  readonly collapse?: RunCollapse;
 }
 
 /** The run as callers see it. */
 export function safeRun(run: RunRecord, details: RunDetails = {}): SafeRun {
-  const { progress, artifacts = [], interruption } = details;
+  const { progress, artifacts = [], interruption, collapse } = details;
   return {
     run_id: run.id,
     session_id: run.sessionId,
@@ -83,6 +89,8 @@ export function safeRun(run: RunRecord, details: RunDetails = {}): SafeRun {
     now: run.now.toISOString(),
     ...(run.parentRunId !== null && { parent_run_id: run.parentRunId }),
     ...(run.dryRun && { dry_run: true }),
+    ...(run.deliveryId !== null && { delivery_id: run.deliveryId }),
+    ...(collapse !== undefined && { collapse: collapseView(collapse) }),
     ...(run.rerunOf !== null && { rerun_of: run.rerunOf }),
     ...(run.cancelRequestedAt !== null && { cancel_requested_at: run.cancelRequestedAt.toISOString() }),
     ...(progress !== undefined && progress.total !== null && { subjects: subjectProgress(progress, progress.total) }),
@@ -115,6 +123,11 @@ function openQuestion(interruption: InterruptionRecord): NonNullable<SafeRun['in
     needed_role: interruption.neededRole,
     expires_at: interruption.expiresAt.toISOString(),
   };
+}
+
+function collapseView(collapse: RunCollapse): NonNullable<SafeRun['collapse']> {
+  const { hook, count: joined, firstAt, lastAt } = collapse;
+  return { hook, count: joined, first_at: firstAt.toISOString(), last_at: lastAt.toISOString() };
 }
 
 function artifactEntry(artifact: ArtifactRecord): NonNullable<SafeRun['artifacts']>[number] {

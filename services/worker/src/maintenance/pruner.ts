@@ -1,12 +1,13 @@
-import { condemnOldRuns, type Database, dropEmptyPartitions, forgetRuns } from '@muster/results';
+import { condemnOldRuns, type Database, dropEmptyPartitions, forgetDeliveries, forgetRuns } from '@muster/results';
 import type { MaintenanceService } from './maintenance-service.ts';
 
 const DAY_MS = 86_400_000;
 const LIMIT = 50;
+const DELIVERY_LIMIT = 1000;
 
 /**
  * Prunes old runs: their artifacts are condemned first, the sweeper deletes them, and the rows go last. The newest
- * finished sweep of each scope stays.
+ * finished sweep of each scope stays. Deliveries of webhooks go as old as runs do.
  */
 export function pruner(db: Database, retentionDays: number, now: () => Date): MaintenanceService {
   return {
@@ -17,7 +18,8 @@ export function pruner(db: Database, retentionDays: number, now: () => Date): Ma
       const condemned = await condemnOldRuns(db, { finishedBefore, limit: LIMIT });
       const forgotten = await forgetRuns(db, condemned);
       const dropped = await dropEmptyPartitions(db, { before: finishedBefore });
-      return { forgotten: forgotten.length, dropped: dropped.length };
+      const deliveries = await forgetDeliveries(db, { doneBefore: finishedBefore, limit: DELIVERY_LIMIT });
+      return { forgotten: forgotten.length, dropped: dropped.length, deliveries };
     },
   };
 }
