@@ -28,7 +28,7 @@ export type { HookHeaders } from './hook-headers.ts';
 export type { InputTemplate } from './input-template.ts';
 export { type MappedDelivery, type MappedRun, mapDelivery, type SkipCode, type SkippedAlert } from './map-delivery.ts';
 export type { HookPick } from './pick-value.ts';
-export { bodyDigest, type RawDelivery, readDelivery } from './read-delivery.ts';
+export { bodyDigest, deliveryIdOf, type RawDelivery, readDelivery } from './read-delivery.ts';
 export { REDACTED, redactBody, redactHeaders, type ShownDelivery } from './redact-body.ts';
 export {
   HookSecretError,

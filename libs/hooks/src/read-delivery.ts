@@ -8,8 +8,8 @@ import { createHash } from 'node:crypto';
 import { boundDoubts, type ReadingContext } from './alert-list.ts';
 import { readBodyJson } from './body-json.ts';
 import { type BodyReading, type HookDelivery, type HookFormat, unreadable } from './delivery.ts';
-import type { HookHeaders } from './hook-headers.ts';
-import { Losses } from './inert-json.ts';
+import { type HookHeaders, headerValue } from './hook-headers.ts';
+import { Losses, ownText } from './inert-json.ts';
 import { readAlertmanager } from './read-alertmanager.ts';
 import { readGitHub } from './read-github.ts';
 import { readGrafana } from './read-grafana.ts';
@@ -28,6 +28,14 @@ const ADAPTERS: Readonly<Record<HookFormat, Adapter>> = {
   github: readGitHub,
   sentry: readSentry,
   standard: readStandard,
+};
+
+/** Where a sender's id lies. Alertmanager and Grafana have none, and send the same bytes again. */
+const ID_PLACES: Readonly<Partial<Record<HookFormat, string>>> = {
+  pagerduty_v3: 'body',
+  github: 'x-github-delivery',
+  sentry: 'request-id',
+  standard: 'webhook-id',
 };
 
 /** A delivery as it came: headers, the bytes of its body, and the instant that it is read at. */
@@ -50,6 +58,18 @@ export function readDelivery(format: HookFormat, delivery: RawDelivery): HookDel
     doubts,
     facts,
   };
+}
+
+/**
+ * The sender's id of a delivery, whether or not its body can be read; undefined where senders have none. Where a header has
+ * it, the body is not looked at.
+ */
+export function deliveryIdOf(format: HookFormat, delivery: RawDelivery): string | undefined {
+  const place = ID_PLACES[format];
+  if (place === undefined) return undefined;
+  if (place === 'body') return readDelivery(format, delivery).deliveryId;
+  const id = ownText({ id: headerValue(delivery.headers, place) }, 'id');
+  return id === undefined ? undefined : boundId(id);
 }
 
 /** `sha256:` and the hexadecimal digest of a raw body. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { newArtifactRef } from '@muster/artifacts';
 import type { ApiRole } from '@muster/results';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { roleCovers } from '../src/caller.ts';
+import { type Access, roleCovers } from '../src/caller.ts';
 import { type Answer, expectProblem, type Fixture, OTHER_TENANT, openFixture } from './fixture.ts';
 import { assess, finish, interrupt, keepArtifact } from './run-stages.ts';
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 /** The role that each route needs. A route that is not in here fails the test. */
-const ACCESS: Readonly<Record<string, ApiRole | 'open'>> = {
+const ACCESS: Readonly<Record<string, Access>> = {
   'GET /healthz': 'open',
   'GET /readyz': 'open',
   'GET /openapi.json': 'open',
@@ -33,6 +33,10 @@ const ACCESS: Readonly<Record<string, ApiRole | 'open'>> = {
   'GET /v1/runs/:run_id/interruption': 'reader',
   'POST /v1/runs/:run_id/resume': 'runner',
   'GET /v1/interruptions': 'reader',
+  'POST /v1/hooks/:name': 'signature',
+  'GET /v1/deliveries': 'reader',
+  'GET /v1/deliveries/:delivery_id': 'reader',
+  'POST /v1/deliveries/:delivery_id/replay': 'runner',
   'GET /v1/artifacts/:ref': 'reader',
   'POST /v1/keys': 'admin',
   'GET /v1/keys': 'admin',
@@ -48,6 +52,7 @@ const concrete = (url: string) =>
   url
     .replace(':run_id', '6f1f2c9e-0c0a-4f5e-9f57-0c5a3a2c1b11')
     .replace(':key_id', '6f1f2c9e-0c0a-4f5e-9f57-0c5a3a2c1b11')
+    .replace(':delivery_id', '6f1f2c9e-0c0a-4f5e-9f57-0c5a3a2c1b11')
     .replace(':ref', newArtifactRef())
     .replace(':name', 'fleet_check');
 
@@ -73,6 +78,13 @@ describe('roles', () => {
   test.each(Object.entries(ACCESS))('%s takes keys of the role %s and above, and no others', async (route, needed) => {
     if (needed === 'open') {
       expect((await askRoute(route, undefined)).status).toBe(200);
+      return;
+    }
+    if (needed === 'signature') {
+      // No key opens it: what is sent must be signed.
+      for (const key of [undefined, fixture.keys.admin]) {
+        expectProblem(await askRoute(route, key), 401, 'delivery_unverified');
+      }
       return;
     }
     expectProblem(await askRoute(route, undefined), 401, 'unauthorized');
@@ -166,6 +178,11 @@ describe('tenants', () => {
       'GET /v1/runbooks/:name',
       // Its isolation has tests of its own: mcp-ports and mcp-tools.
       'POST /mcp',
+      // Those of hooks have tests of their own: hooks.
+      'POST /v1/hooks/:name',
+      'GET /v1/deliveries',
+      'GET /v1/deliveries/:delivery_id',
+      'POST /v1/deliveries/:delivery_id/replay',
     ];
     const covered = [...Object.keys(notFound), ...Object.keys(silent), ...apart].sort();
     expect(

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ArtifactStore, folderArtifacts, newArtifactRef } from '@muster/artifacts';
 import { answerDeclaration, canonicalJson, createCatalog, type Runbook, type Tool } from '@muster/envelope';
+import type { Hook } from '@muster/hooks';
 import { INPUT_FILE_TOOL, type LoadedCatalog, type Logger, SecretBox, scopeOf } from '@muster/host';
 import { postgresQueueBackend, type QueueBackend, redisQueueBackend } from '@muster/queue';
 import {
@@ -54,6 +55,8 @@ export interface Bench {
   readonly folder: string;
   readonly sessionId: string;
   readonly catalog: LoadedCatalog;
+  readonly box: SecretBox;
+  readonly log: Logger;
   /** Every line that a worker logged, parsed. */
   readonly logs: Record<string, unknown>[];
   /** The raw queue, to look into or to tamper with. */
@@ -88,6 +91,7 @@ export interface BenchOptions {
   readonly queue?: TestQueueBackend;
   readonly tools?: readonly Tool[];
   readonly runbooks?: readonly Runbook[];
+  readonly hooks?: readonly Hook[];
 }
 
 export async function openBench(options: BenchOptions = {}): Promise<Bench> {
@@ -115,7 +119,7 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
   const store = folderArtifacts({ directory: join(folder, 'artifacts') });
   const { id: keyId } = await createApiKey(db, { tenant: TENANT, name: 'tests', role: 'runner' });
   const session = await ensureSession(db, { tenant: TENANT, keyId, name: 'default' });
-  const catalog = catalogOf(options.runbooks ?? benchRunbooks, options.tools);
+  const catalog = catalogOf(options.runbooks ?? benchRunbooks, options.tools, options.hooks);
   const logs: Record<string, unknown>[] = [];
   const log: Logger = pino({ level: 'trace' }, { write: (line: string) => void logs.push(JSON.parse(line)) });
   const box = new SecretBox(randomBytes(32));
@@ -129,6 +133,8 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
     folder,
     sessionId: session.id,
     catalog,
+    box,
+    log,
     logs,
     queues,
     async loseQueue() {
@@ -220,13 +226,18 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
 }
 
 /** A catalog over runbooks, with digests that say their names. */
-export function catalogOf(runbooks: readonly Runbook[], tools: readonly Tool[] = []): LoadedCatalog {
+export function catalogOf(
+  runbooks: readonly Runbook[],
+  tools: readonly Tool[] = [],
+  hooks: readonly Hook[] = [],
+): LoadedCatalog {
   const catalog = createCatalog({ runbooks, tools, hostTools: [INPUT_FILE_TOOL] });
   const definitions = runbooks.map((runbook) => ({ runbook, digest: `digest-of-${runbook.name}` }));
   return {
     catalog,
     byName: new Map(definitions.map((definition) => [definition.runbook.name, definition])),
     byDigest: new Map(definitions.map((definition) => [definition.digest, definition])),
+    hooks: new Map(hooks.map((hook) => [hook.name, hook])),
   };
 }
 

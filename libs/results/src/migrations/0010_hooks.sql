@@ -72,6 +72,6 @@ create index hook_collapses_newest on muster.hook_collapses (tenant, hook, key, 
 -- The delivery that began the run. There is no foreign key: the two have lives of their own.
 alter table muster.runs add column delivery_id uuid;
 
--- Sessions without an owner are Muster's own; no key finds them by a name of its own.
+-- Sessions without an owner are Muster's own; no key finds them by a name of its own. Schedules need them, too.
 alter table muster.sessions alter column owner_key_id drop not null;
-create unique index sessions_of_muster on muster.sessions (tenant, name) where owner_key_id is null;
+create unique index if not exists sessions_of_muster on muster.sessions (tenant, name) where owner_key_id is null;

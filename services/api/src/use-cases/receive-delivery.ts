@@ -9,9 +9,9 @@
 import { randomUUID } from 'node:crypto';
 import {
   bodyDigest,
+  deliveryIdOf,
   type Hook,
   HookSecretError,
-  readDelivery,
   redactHeaders,
   type SignatureResult,
   verifySignature,
@@ -81,7 +81,7 @@ async function checkSignature(
 }
 
 function identify(hook: Hook, { headers, rawBody }: RawRequest, now: Date, signedId: string | undefined): Identity {
-  const deliveryId = signedId ?? readDelivery(hook.format, { headers, rawBody, now }).deliveryId;
+  const deliveryId = signedId ?? deliveryIdOf(hook.format, { headers, rawBody, now });
   return {
     tenant: hook.tenant,
     hook: hook.name,
