@@ -47,6 +47,47 @@ export interface InterruptionView {
   readonly expires_at: string;
 }
 
+/** What came of some alerts: a run that was begun, or joined. */
+interface DeliveryRunView {
+  readonly run_id: string;
+  readonly subject: string;
+  readonly alerts: number;
+}
+
+export interface DeliveryView {
+  readonly delivery_id: string;
+  readonly hook: string;
+  readonly state: string;
+  readonly received_at: string;
+  readonly sender_delivery_id: string;
+  readonly body_bytes: number;
+  readonly event?: string;
+  readonly replay_of?: string;
+  readonly counts?: Readonly<Record<string, number>>;
+  readonly incomplete?: string;
+  readonly failure?: { readonly code: string; readonly reason: string };
+}
+
+export interface DeliveryDetailsView extends DeliveryView {
+  readonly result?: {
+    readonly runs: readonly DeliveryRunView[];
+    readonly collapsed: readonly DeliveryRunView[];
+    readonly declined: readonly { readonly fingerprint: string; readonly reason: string }[];
+    readonly skipped: readonly {
+      readonly fingerprint: string | null;
+      readonly code: string;
+      readonly reason: string;
+    }[];
+    readonly truncated?: { readonly why: string };
+    readonly doubts: readonly string[];
+  };
+  readonly sent?: {
+    readonly headers: Readonly<Record<string, string | readonly string[]>>;
+    readonly body?: unknown;
+    readonly hidden?: string;
+  };
+}
+
 /** How long to wait for news of a run, and what is no news. */
 export interface NewsWait {
   readonly waitMs: number;
@@ -188,6 +229,32 @@ export class ApiClient {
       after = page.next_after;
     } while (after !== undefined && found.length < limit);
     return found;
+  }
+
+  /** Deliveries of webhooks, newest first, at most `limit`. */
+  async listDeliveries(limit: number, filter: { hook?: string; state?: string } = {}): Promise<DeliveryView[]> {
+    const found: DeliveryView[] = [];
+    let after: string | undefined;
+    do {
+      const size = String(Math.min(100, limit - found.length));
+      const query = new URLSearchParams({ ...filter, limit: size, ...(after !== undefined && { after }) });
+      const page: { deliveries: DeliveryView[]; next_after?: string } = await this.#json(
+        'GET',
+        `/v1/deliveries?${query}`,
+      );
+      found.push(...page.deliveries);
+      after = page.next_after;
+    } while (after !== undefined && found.length < limit);
+    return found;
+  }
+
+  getDelivery(id: string): Promise<DeliveryDetailsView> {
+    return this.#json('GET', `/v1/deliveries/${encodeURIComponent(id)}`);
+  }
+
+  /** Works on a delivery once more. */
+  replayDelivery(id: string): Promise<DeliveryView> {
+    return this.#json('POST', `/v1/deliveries/${encodeURIComponent(id)}/replay`);
   }
 
   /** Answers what a run asks. */

@@ -4,9 +4,11 @@
  */
 import { readFileSync } from 'node:fs';
 import { readConfig } from '@muster/host/config';
-import { Command, Option } from 'commander';
+import { Argument, Command, Option } from 'commander';
 import type { ApiClient } from './api-client.ts';
 import type { PrintOptions } from './commands/answer-run.ts';
+import type { DeliveriesOptions } from './commands/deliveries.ts';
+import type { DeliveryOptions } from './commands/delivery.ts';
 import type { InterruptionsOptions } from './commands/interruptions.ts';
 import type { McpOptions } from './commands/mcp.ts';
 import type { QuotaOptions } from './commands/quota.ts';
@@ -30,6 +32,7 @@ import {
 
 const MAX_LISTED = 1000;
 const STATUSES = ['pending', 'running', 'interrupted', 'completed', 'cancelled', 'failed'];
+const DELIVERY_STATES = ['received', 'done', 'refused', 'unreadable'];
 const EXIT_CODES = `Exit codes:
   0    done, whatever the verdicts are
   1    the run failed, or something could not be carried out
@@ -168,6 +171,32 @@ export function buildProgram(done: (code: number) => void): Command {
     .action(async (options: RunsOptions) => {
       const { runsCommand } = await import('./commands/runs.ts');
       done(await runsCommand(await api(), options));
+    });
+
+  example(
+    program.command('deliveries').description('List what webhooks brought, one a line, newest first.'),
+    'muster deliveries --hook disk-alerts --state refused',
+  )
+    .option('--limit <count>', 'how many at most', wholeNumber(1, MAX_LISTED), 20)
+    .option('--hook <name>', 'only deliveries of this hook')
+    .addOption(new Option('--state <state>', 'only deliveries in this state').choices(DELIVERY_STATES))
+    .option('--json', 'print one delivery a line as JSON')
+    .action(async (options: DeliveriesOptions) => {
+      const { deliveriesCommand } = await import('./commands/deliveries.ts');
+      done(await deliveriesCommand(await api(), options));
+    });
+
+  example(
+    program.command('delivery').description('Show a delivery and what came of it, or work on it once more.'),
+    'muster delivery replay 6f1f2c9e-0c0a-4f5e-9f57-0c5a3a2c1b11',
+  )
+    .addArgument(new Argument('<action>', 'what to do with it').choices(['show', 'replay']))
+    .argument('<delivery>', 'id of the delivery')
+    .option('--json', 'print it as JSON')
+    .action(async (action: 'show' | 'replay', id: string, options: DeliveryOptions) => {
+      const { replayDeliveryCommand, showDeliveryCommand } = await import('./commands/delivery.ts');
+      const command = action === 'show' ? showDeliveryCommand : replayDeliveryCommand;
+      done(await command(await api(), id, options));
     });
 
   example(

@@ -116,6 +116,8 @@ describe('output', () => {
       'interruptions',
       'cancel',
       'runs',
+      'deliveries',
+      'delivery',
       'runbooks',
       'quota',
       'mcp',

@@ -89,6 +89,8 @@ describe('one line and exit 2', () => {
     ['a dry run in one process', ['try', 'kubernetes_workloads', '--dry-run'], /--dry-run/],
     ['a canary without its sign', ['run', 'kubernetes_workloads', '--canary', '10'], /a share like 10%/],
     ['a canary of nothing', ['run', 'kubernetes_workloads', '--canary', '0%'], /over 0%/],
+    ['a state that is none', ['deliveries', '--state', 'lost'], /received, done, refused, unreadable/],
+    ['nothing to do with a delivery', ['delivery', 'drop', 'ID'], /show, replay/],
     ['a limit that is none', ['quota', '--max-open-runs', '-1'], /up to 2147483647, or none/],
     ['a limit in words', ['quota', '--max-subjects-per-run', 'few'], /up to 2147483647, or none/],
     ['too many workers', ['serve', '--workers', '0'], /1 to 32/],
