@@ -8,6 +8,7 @@ import { measureAgents } from './agents.ts';
 import { measureBaseline } from './baseline.ts';
 import type { BenchContext } from './context.ts';
 import { measureEnvelopeOverhead } from './envelope-overhead.ts';
+import { measureInbox } from './inbox.ts';
 import { measureMillion } from './million.ts';
 import { type BenchOptions, OptionsError, readOptions, type SuiteName } from './options.ts';
 import { plotSweeps } from './plot.ts';
@@ -24,6 +25,7 @@ const SUITES: Readonly<Record<SuiteName, (context: BenchContext) => Promise<unkn
   baseline: measureBaseline,
   waiting: measureWaiting,
   agents: measureAgents,
+  inbox: measureInbox,
   million: measureMillion,
 };
 

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { BACKENDS, type BackendName } from './stage.ts';
 
 /** Measured when nothing is named. The million is measured only when it is. */
-export const SUITE_NAMES = ['envelope', 'sweep', 'baseline', 'waiting', 'agents', 'million'] as const;
+export const SUITE_NAMES = ['envelope', 'sweep', 'baseline', 'waiting', 'agents', 'inbox', 'million'] as const;
 export type SuiteName = (typeof SUITE_NAMES)[number];
 
 export interface BenchOptions {

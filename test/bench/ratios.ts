@@ -2,6 +2,7 @@
 import type { AgentsFigures } from './agents.ts';
 import type { BaselineFigures } from './baseline.ts';
 import type { EnvelopeOverhead } from './envelope-overhead.ts';
+import type { InboxFigures } from './inbox.ts';
 import type { MillionFigures } from './million.ts';
 import type { SweepGroup } from './sweeps.ts';
 import { ratio } from './sweeps.ts';
@@ -14,6 +15,7 @@ export interface Figures {
   readonly baseline?: readonly BaselineFigures[];
   readonly waiting?: readonly WaitingFigures[];
   readonly agents?: AgentsFigures;
+  readonly inbox?: readonly InboxFigures[];
   readonly million?: MillionFigures;
 }
 
@@ -45,6 +47,11 @@ export function ratiosOf(figures: Figures): Ratio[] {
       what: `${agents} agents that wait on ${runs} run(s): wake-up, p95 in ms`,
       measured,
       wanted: 'under 250',
+    })),
+    ...(figures.inbox ?? []).map(({ flood, senders, deliveries, p99_ms: measured }) => ({
+      what: `${deliveries} deliveries, 9 of 10 in ${flood === 'storm' ? 'a storm' : 'repeats'}, ${senders} senders: answer, p99 in ms`,
+      measured,
+      wanted: 'under 1000',
     })),
     ...(figures.million === undefined ? [] : millionRatios(figures.million)),
   ];

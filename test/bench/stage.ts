@@ -17,6 +17,9 @@ import { type MeteredProcess, parentOf } from './usage.ts';
 export const BACKENDS = ['redis', 'postgres'] as const;
 export type BackendName = (typeof BACKENDS)[number];
 
+/** What deliveries are signed with. */
+export const HOOK_KEY = randomBytes(24);
+
 const RUNBOOKS = fileURLToPath(new URL('./runbooks.ts', import.meta.url));
 const API = fileURLToPath(import.meta.resolve('@muster/api/main'));
 const WORKER = fileURLToPath(import.meta.resolve('@muster/worker/main'));
@@ -78,6 +81,7 @@ export async function openStage(backend: BackendName): Promise<Stage> {
       MUSTER_PORT: '0',
       MUSTER_SECRET_KEY: randomBytes(32).toString('base64'),
       MUSTER_RUNBOOKS: RUNBOOKS,
+      MUSTER_CREDENTIAL_BENCH_HOOK: `whsec_${HOOK_KEY.toString('base64')}`,
       // Files that change while it measures would else be another definition to the process that starts later.
       MUSTER_BUILD_ID: 'bench',
       MUSTER_LOG_LEVEL: process.env.BENCH_LOG ?? 'error',

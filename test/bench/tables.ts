@@ -74,6 +74,27 @@ export function tablesOf(figures: Figures): string {
         figures.agents?.idle.connections_used ?? '',
       ]),
     ),
+    section(
+      'Deliveries of webhooks',
+      [
+        'flood',
+        'senders',
+        'kept',
+        'runs',
+        'answered per second',
+        'answer, ms: median, p99, most',
+        'worked on within, ms',
+      ],
+      (figures.inbox ?? []).map(({ flood, senders, kept, runs, per_second, p50_ms, p99_ms, max_ms, worked_ms }) => [
+        flood,
+        senders,
+        kept,
+        runs,
+        per_second,
+        `${p50_ms}, ${p99_ms}, ${max_ms}`,
+        worked_ms,
+      ]),
+    ),
     ...millionSections(figures),
   ];
   return parts.filter((part) => part !== '').join('\n\n');
