@@ -54,28 +54,46 @@ export async function releaseDeliveries(db: Queryable, claims: readonly Delivery
   );
 }
 
-/** The claimed delivery under its row lock; undefined when the claim is not good any more. */
-export async function openDelivery(tx: Tx, claim: DeliveryClaim): Promise<(DeliveryRecord & KeptDelivery) | undefined> {
+/** Claimed deliveries under their row locks, in the order of their claims; without those whose claim is not good any more. */
+export async function openDeliveries(
+  tx: Tx,
+  claims: readonly DeliveryClaim[],
+): Promise<{ readonly claim: DeliveryClaim; readonly delivery: DeliveryRecord & KeptDelivery }[]> {
   const { rows } = await tx.query<DeliveryRecord & KeptDelivery>(
     `select ${DELIVERY_COLUMNS}, headers, body from muster.deliveries
-      where id = $1 and attempts = $2 and state = 'received' for no key update`,
-    [claim.id, claim.attempts],
+      where (id, attempts) in (select * from unnest($1::uuid[], $2::integer[])) and state = 'received'
+      order by id for no key update`,
+    [claims.map(({ id }) => id), claims.map(({ attempts }) => attempts)],
   );
-  return rows[0];
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return claims.flatMap((claim) => {
+    const delivery = byId.get(claim.id);
+    return delivery === undefined ? [] : [{ claim, delivery }];
+  });
 }
 
-/** Writes what a claimed delivery came to. False when the claim is not good any more. */
-export async function finishDelivery(
-  db: Queryable,
-  claim: DeliveryClaim,
-  end: { readonly state: 'done' | 'refused' | 'unreadable'; readonly result: DeliveryResult; readonly now: Date },
-): Promise<boolean> {
+/** What a claimed delivery came to. */
+export interface DeliveryEnd {
+  readonly claim: DeliveryClaim;
+  readonly state: 'done' | 'refused' | 'unreadable';
+  readonly result: DeliveryResult;
+}
+
+/** Writes what claimed deliveries came to, where the claims are still good. Returns how many were. */
+export async function finishDeliveries(db: Queryable, ends: readonly DeliveryEnd[], now: Date): Promise<number> {
   const { rowCount } = await db.query(
-    `update muster.deliveries set state = $3, result = $4::json, processed_at = $5
-      where id = $1 and attempts = $2 and state = 'received'`,
-    [claim.id, claim.attempts, end.state, JSON.stringify(end.result), end.now],
+    `update muster.deliveries set state = ends.state, result = ends.result::json, processed_at = $5
+      from unnest($1::uuid[], $2::integer[], $3::text[], $4::text[]) as ends (id, attempts, state, result)
+      where deliveries.id = ends.id and deliveries.attempts = ends.attempts and deliveries.state = 'received'`,
+    [
+      ends.map(({ claim }) => claim.id),
+      ends.map(({ claim }) => claim.attempts),
+      ends.map(({ state }) => state),
+      ends.map(({ result }) => JSON.stringify(result)),
+      now,
+    ],
   );
-  return rowCount === 1;
+  return rowCount;
 }
 
 /** Lets a delivery wait for its next attempt; with `counts: false` this one was none. */

@@ -104,75 +104,145 @@ export const DELIVERY_COLUMNS = `id, tenant, hook, format, delivery_id as "deliv
   body_bytes as "bodyBytes", received_at as "receivedAt", replay_of as "replayOf", state, attempts, result,
   processed_at as "processedAt"`;
 
-/** The delivery that this one repeats, or whose id it took; undefined when it is new. */
-export async function findRepeated(db: Queryable, one: DeliveryIdentity): Promise<ReceiveOutcome | undefined> {
-  const { tenant, hook, deliveryId, bodyDigest } = one;
-  if (deliveryId !== undefined) {
-    const { rows } = await db.query<DeliveryRecord>(
-      `select ${DELIVERY_COLUMNS} from muster.deliveries where tenant = $1 and hook = $2 and delivery_id = $3`,
-      [tenant, hook, deliveryId],
-    );
-    return rows[0] && { outcome: rows[0].bodyDigest === bodyDigest ? 'repeated' : 'conflict', delivery: rows[0] };
-  }
-  const { rows } = await db.query<DeliveryRecord>(
-    `select ${DELIVERY_COLUMNS} from muster.deliveries
-      where tenant = $1 and hook = $2 and body_digest = $3 and received_at > $4 and replay_of is null
-      order by received_at desc limit 1`,
-    [tenant, hook, bodyDigest, new Date(one.receivedAt.getTime() - one.repeatMs)],
-  );
-  return rows[0] && { outcome: 'repeated', delivery: rows[0] };
-}
-
-/** Keeps a delivery, unless it is there already. The acknowledgement is the commit. */
-export async function keepDelivery(db: Queryable, input: DeliveryInput): Promise<ReceiveOutcome> {
-  if (input.deliveryId === undefined) return await keepByDigest(db, input, input.bodyDigest);
-  const kept = await insertDelivery(db, input, input.deliveryId);
-  // Another request with this id was first.
-  return kept === undefined ? (await findRepeated(db, input))! : { outcome: 'received', delivery: kept };
-}
-
-/** Equal bodies wait for each other, so that only the first of them is new. */
-function keepByDigest(db: Queryable, input: DeliveryInput, bodyDigest: string): Promise<ReceiveOutcome> {
-  return db.transaction(async (tx) => {
-    const place = JSON.stringify(['delivery', input.tenant, input.hook, bodyDigest]);
-    await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [place]);
-    const repeated = await findRepeated(tx, input);
-    if (repeated !== undefined) return repeated;
-    const kept = await insertDelivery(tx, input, `${bodyDigest}@${input.receivedAt.toISOString()}`);
-    return { outcome: 'received', delivery: kept! };
+/**
+ * The deliveries that these repeat, or whose ids they took, in the same order; undefined for each that is new. A flood is
+ * looked up in one go.
+ */
+export async function findRepeated(
+  db: Queryable,
+  asked: readonly DeliveryIdentity[],
+): Promise<(ReceiveOutcome | undefined)[]> {
+  const [byId, byDigest] = await Promise.all([
+    findByIds(
+      db,
+      asked.filter((one) => one.deliveryId !== undefined),
+    ),
+    findByDigests(
+      db,
+      asked.filter((one) => one.deliveryId === undefined),
+    ),
+  ]);
+  return asked.map((one) => {
+    const delivery = (one.deliveryId === undefined ? byDigest : byId).get(keyOf(one));
+    return delivery && outcomeOf(one, delivery);
   });
 }
 
-async function insertDelivery(
-  db: Queryable,
-  input: DeliveryInput,
-  deliveryId: string,
-): Promise<DeliveryRecord | undefined> {
+/**
+ * Keeps deliveries, unless they are there already; outcomes in the same order. The acknowledgement is the commit, and it is
+ * one for all of them.
+ */
+export function keepDeliveries(db: Queryable, inputs: readonly DeliveryInput[]): Promise<ReceiveOutcome[]> {
+  return db.transaction(async (tx) => {
+    const known = await lockDigests(tx, inputs);
+    // Of those that say the same in one go, the first is kept, and the others repeat it.
+    const fresh = new Map<string, DeliveryInput>();
+    for (const one of inputs) if (!known.has(keyOf(one)) && !fresh.has(keyOf(one))) fresh.set(keyOf(one), one);
+    const kept = await insertDeliveries(tx, [...fresh.values()]);
+    const seen = new Map([...known, ...kept]);
+    // Other requests with these ids were first.
+    const beaten = [...fresh.values()].filter((one) => !seen.has(keyOf(one)));
+    for (const [key, delivery] of await findByIds(tx, beaten)) seen.set(key, delivery);
+    return inputs.map((one) => {
+      const delivery = seen.get(keyOf(one))!;
+      return delivery.id === one.id ? { outcome: 'received', delivery } : outcomeOf(one, delivery);
+    });
+  });
+}
+
+function outcomeOf(one: DeliveryIdentity, delivery: DeliveryRecord): ReceiveOutcome {
+  return { outcome: delivery.bodyDigest === one.bodyDigest ? 'repeated' : 'conflict', delivery };
+}
+
+/** What makes two deliveries the same one. */
+function keyOf(one: Pick<DeliveryIdentity, 'tenant' | 'hook' | 'deliveryId' | 'bodyDigest'>): string {
+  const { tenant, hook, deliveryId, bodyDigest } = one;
+  return JSON.stringify(
+    deliveryId === undefined ? ['digest', tenant, hook, bodyDigest] : ['id', tenant, hook, deliveryId],
+  );
+}
+
+/** Equal bodies without ids wait for each other, so that only the first of them is new. Gives those that are there. */
+async function lockDigests(tx: Tx, inputs: readonly DeliveryInput[]): Promise<Map<string, DeliveryRecord>> {
+  const nameless = inputs.filter((one) => one.deliveryId === undefined);
+  if (nameless.length === 0) return new Map();
+  // In one order for everybody.
+  const places = [...new Set(nameless.map((one) => `delivery ${keyOf(one)}`))].sort();
+  await tx.query('select pg_advisory_xact_lock(hashtextextended(place, 0)) from unnest($1::text[]) as places (place)', [
+    places,
+  ]);
+  return await findByDigests(tx, nameless);
+}
+
+async function findByIds(db: Queryable, asked: readonly DeliveryIdentity[]): Promise<Map<string, DeliveryRecord>> {
+  if (asked.length === 0) return new Map();
   const { rows } = await db.query<DeliveryRecord>(
+    `select ${DELIVERY_COLUMNS} from muster.deliveries
+      where (tenant, hook, delivery_id) in (select * from unnest($1::text[], $2::text[], $3::text[]))`,
+    [asked.map((one) => one.tenant), asked.map((one) => one.hook), asked.map((one) => one.deliveryId)],
+  );
+  return new Map(rows.map((row) => [keyOf(row), row]));
+}
+
+async function findByDigests(db: Queryable, all: readonly DeliveryIdentity[]): Promise<Map<string, DeliveryRecord>> {
+  const asked = [...new Map(all.map((one) => [keyOf(one), one])).values()];
+  if (asked.length === 0) return new Map();
+  const { rows } = await db.query<DeliveryRecord>(
+    `select found.* from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[])
+        as asked (tenant, hook, body_digest, since)
+      cross join lateral (
+        select ${DELIVERY_COLUMNS} from muster.deliveries kept
+          where kept.tenant = asked.tenant and kept.hook = asked.hook and kept.body_digest = asked.body_digest
+            and kept.received_at > asked.since and kept.replay_of is null
+          order by kept.received_at desc limit 1
+      ) found`,
+    [
+      asked.map((one) => one.tenant),
+      asked.map((one) => one.hook),
+      asked.map((one) => one.bodyDigest),
+      asked.map((one) => new Date(one.receivedAt.getTime() - one.repeatMs)),
+    ],
+  );
+  return new Map(rows.map((row) => [keyOf({ ...row, deliveryId: undefined }), row]));
+}
+
+/** Inserts what is not there yet, and gives that. */
+async function insertDeliveries(tx: Tx, inputs: readonly DeliveryInput[]): Promise<Map<string, DeliveryRecord>> {
+  if (inputs.length === 0) return new Map();
+  const of = <T>(read: (input: DeliveryInput) => T) => inputs.map(read);
+  const { rows } = await tx.query<DeliveryRecord>(
     `with kept as (
       insert into muster.deliveries (id, tenant, hook, format, delivery_id, body_digest, headers, body, body_bytes,
           received_at, replay_of, state)
-        values ($1, $2, $3, $4, $5, $6, $7::json, $8, $9, $10, $11, 'received')
+        select id, tenant, hook, format, delivery_id, body_digest, headers::json, body, body_bytes, received_at, replay_of,
+            'received'
+          from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bytea[],
+              $9::integer[], $10::timestamptz[], $11::uuid[])
+            as given (id, tenant, hook, format, delivery_id, body_digest, headers, body, body_bytes, received_at, replay_of)
         on conflict (tenant, hook, delivery_id) do nothing
         returning ${DELIVERY_COLUMNS}
     ) select kept.*, pg_notify('muster_delivery', '') as told from kept`,
     [
-      input.id,
-      input.tenant,
-      input.hook,
-      input.format,
-      deliveryId,
-      input.bodyDigest,
-      JSON.stringify(input.headers),
-      input.body,
-      input.bodyBytes,
-      input.receivedAt,
-      input.replayOf ?? null,
+      of((one) => one.id),
+      of((one) => one.tenant),
+      of((one) => one.hook),
+      of((one) => one.format),
+      of((one) => one.deliveryId ?? `${one.bodyDigest}@${one.receivedAt.toISOString()}`),
+      of((one) => one.bodyDigest),
+      of((one) => JSON.stringify(one.headers)),
+      of((one) => one.body),
+      of((one) => one.bodyBytes),
+      of((one) => one.receivedAt),
+      of((one) => one.replayOf ?? null),
     ],
   );
-  if (rows[0] === undefined) return undefined;
-  const { told: _told, ...delivery } = rows[0] as DeliveryRecord & { told: unknown };
-  return delivery;
+  const keys = new Map(inputs.map((one) => [one.id, keyOf(one)]));
+  return new Map(
+    rows.map((row) => {
+      const { told: _told, ...delivery } = row as DeliveryRecord & { told: unknown };
+      return [keys.get(delivery.id)!, delivery];
+    }),
+  );
 }
 
 /** The delivery, or undefined when this tenant has none such. */
@@ -228,17 +298,19 @@ export async function keepReplay(
   source: DeliveryRecord,
   replay: KeptDelivery & { readonly id: string; readonly now: Date },
 ): Promise<DeliveryRecord> {
-  const outcome = await keepDelivery(tx, {
-    ...source,
-    id: replay.id,
-    deliveryId: `replay:${randomUUID()}`,
-    headers: replay.headers,
-    body: replay.body,
-    receivedAt: replay.now,
-    replayOf: source.id,
-    repeatMs: 0,
-  });
-  return outcome.delivery;
+  const [outcome] = await keepDeliveries(tx, [
+    {
+      ...source,
+      id: replay.id,
+      deliveryId: `replay:${randomUUID()}`,
+      headers: replay.headers,
+      body: replay.body,
+      receivedAt: replay.now,
+      replayOf: source.id,
+      repeatMs: 0,
+    },
+  ]);
+  return outcome!.delivery;
 }
 
 /** Forgets deliveries that were done before an instant, at most `limit` of them. Returns how many. */

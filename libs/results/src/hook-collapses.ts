@@ -28,40 +28,59 @@ export async function lockHook(tx: Tx, { tenant, hook }: { tenant: string; hook:
   await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [place]);
 }
 
-/**
- * Joins the newest run of a key, when that is not over yet or was begun not longer than `withinMs` before. The caller holds
- * {@link lockHook}. Gives the run's id.
- */
-export async function joinRun(
-  tx: Tx,
-  place: CollapsePlace,
-  joined: { readonly at: Date; readonly withinMs: number; readonly alerts: number },
-): Promise<string | undefined> {
-  const { rows } = await tx.query<{ runId: string }>(
-    `update muster.hook_collapses set count = hook_collapses.count + $6, last_at = greatest(hook_collapses.last_at, $4)
-      from (
-        select run_id, first_at from muster.hook_collapses
-          where tenant = $1 and hook = $2 and key = $3 order by first_at desc, run_id limit 1
-      ) newest
-      join muster.runs on runs.id = newest.run_id
-      where hook_collapses.run_id = newest.run_id
-        and (runs.phase <> 'done' or $4::timestamptz < newest.first_at + $5 * interval '1 millisecond')
-      returning hook_collapses.run_id as "runId"`,
-    [place.tenant, place.hook, place.key, joined.at, joined.withinMs, joined.alerts],
+/** The newest run of a key. */
+export interface JoinableRun {
+  readonly runId: string;
+  readonly firstAt: Date;
+  readonly isOver: boolean;
+}
+
+/** The newest run of a key, whether or not it can still be joined. The caller holds {@link lockHook}. */
+export async function newestRun(tx: Tx, place: CollapsePlace): Promise<JoinableRun | undefined> {
+  const { rows } = await tx.query<JoinableRun>(
+    `select run_id as "runId", first_at as "firstAt", runs.phase = 'done' as "isOver"
+      from muster.hook_collapses join muster.runs on runs.id = hook_collapses.run_id
+      where hook_collapses.tenant = $1 and hook = $2 and key = $3
+      order by first_at desc, run_id limit 1`,
+    [place.tenant, place.hook, place.key],
   );
-  return rows[0]?.runId;
+  return rows[0];
+}
+
+/** True when what came at an instant joins the run: it is not over yet, or was begun not longer than `withinMs` before. */
+export function joins(run: JoinableRun, at: Date, withinMs: number): boolean {
+  return !run.isOver || at.getTime() < run.firstAt.getTime() + withinMs;
+}
+
+/** What joined a run. */
+export interface RunJoin {
+  readonly runId: string;
+  readonly at: Date;
+  /** Alerts or events. */
+  readonly count: number;
+}
+
+/** Counts what joined runs. The caller holds {@link lockHook}. */
+export async function countJoins(tx: Tx, joined: readonly RunJoin[]): Promise<void> {
+  if (joined.length === 0) return;
+  await tx.query(
+    `update muster.hook_collapses set count = hook_collapses.count + joined.count,
+        last_at = greatest(hook_collapses.last_at, joined.last_at)
+      from (
+        select run_id, sum(count)::integer as count, max(at) as last_at
+          from unnest($1::uuid[], $2::timestamptz[], $3::integer[]) as one (run_id, at, count) group by run_id
+      ) joined
+      where hook_collapses.run_id = joined.run_id`,
+    [joined.map(({ runId }) => runId), joined.map(({ at }) => at), joined.map(({ count }) => count)],
+  );
 }
 
 /** Notes the run that later deliveries of this key join. */
-export async function beginCollapse(
-  tx: Tx,
-  place: CollapsePlace,
-  begun: { readonly runId: string; readonly at: Date; readonly alerts: number },
-): Promise<void> {
+export async function beginCollapse(tx: Tx, place: CollapsePlace, begun: RunJoin): Promise<void> {
   await tx.query(
     `insert into muster.hook_collapses (run_id, tenant, hook, key, first_at, last_at, count)
       values ($1, $2, $3, $4, $5, $5, $6)`,
-    [begun.runId, place.tenant, place.hook, place.key, begun.at, begun.alerts],
+    [begun.runId, place.tenant, place.hook, place.key, begun.at, begun.count],
   );
 }
 

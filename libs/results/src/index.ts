@@ -28,11 +28,11 @@ export type { DispatchLimits, DueCandidate, InFlight } from './choose-due.ts';
 export { chooseDue } from './choose-due.ts';
 export type { ChunkClaim, ChunkRecord, ChunkSummary, RunProgress } from './chunks.ts';
 export { chunkStarts, chunkSummaries, claimChunk, markAssessing, releaseChunk, runProgress } from './chunks.ts';
-export type { DeliveryClaim, HookPlace } from './claim-deliveries.ts';
+export type { DeliveryClaim, DeliveryEnd, HookPlace } from './claim-deliveries.ts';
 export {
   claimDeliveries,
-  finishDelivery,
-  openDelivery,
+  finishDeliveries,
+  openDeliveries,
   postponeDelivery,
   refuseUnknownHooks,
   releaseDeliveries,
@@ -61,7 +61,7 @@ export {
   forgetDeliveries,
   getDelivery,
   getKeptDelivery,
-  keepDelivery,
+  keepDeliveries,
   keepReplay,
   listDeliveries,
 } from './deliveries.ts';
@@ -85,8 +85,8 @@ export { finishRun } from './finish-run.ts';
 export { forgetRuns } from './forget-runs.ts';
 export type { Hints } from './hint-listener.ts';
 export { listenForHints } from './hint-listener.ts';
-export type { CollapsePlace, RunCollapse } from './hook-collapses.ts';
-export { beginCollapse, getRunCollapse, joinRun, lockHook } from './hook-collapses.ts';
+export type { CollapsePlace, JoinableRun, RunCollapse, RunJoin } from './hook-collapses.ts';
+export { beginCollapse, countJoins, getRunCollapse, joins, lockHook, newestRun } from './hook-collapses.ts';
 export type { CanonicalInput } from './inputs.ts';
 export { getRunInput } from './inputs.ts';
 export type { ErrorBudget, RunAcceptance } from './insert-run.ts';

@@ -4,23 +4,26 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   beginCollapse,
   claimDeliveries,
+  countJoins,
+  type DeliveryClaim,
   type DeliveryInput,
   type DeliveryResult,
   ensureSession,
   findRepeated,
   findSession,
-  finishDelivery,
+  finishDeliveries,
   forgetDeliveries,
   forgetRuns,
   getDelivery,
   getKeptDelivery,
   getRunCollapse,
-  joinRun,
-  keepDelivery,
+  joins,
+  keepDeliveries,
   listDeliveries,
   listenForHints,
   lockHook,
-  openDelivery,
+  newestRun,
+  openDeliveries,
   postponeDelivery,
   releaseDeliveries,
 } from '../src/index.ts';
@@ -56,8 +59,16 @@ function input(over: Partial<DeliveryInput> = {}): DeliveryInput {
   };
 }
 
+async function keep(one: DeliveryInput) {
+  return (await keepDeliveries(store.db, [one]))[0]!;
+}
+
+async function repeated(one: DeliveryInput) {
+  return (await findRepeated(store.db, [one]))[0];
+}
+
 async function kept(over: Partial<DeliveryInput> = {}) {
-  const { outcome, delivery } = await keepDelivery(store.db, input(over));
+  const { outcome, delivery } = await keep(input(over));
   expect(outcome).toBe('received');
   return delivery;
 }
@@ -68,30 +79,61 @@ const claim = (hook: string, limitPerHook = 10, leaseMs = LEASE_MS) =>
 async function ended(over: Partial<DeliveryInput> = {}) {
   const delivery = await kept(over);
   const [one] = await claim(delivery.hook);
-  await finishDelivery(store.db, one!, { state: 'done', result: NOTHING, now: delivery.receivedAt });
+  await finishDeliveries(store.db, [{ claim: one!, state: 'done', result: NOTHING }], delivery.receivedAt);
   return delivery;
 }
 
 describe('a delivery', () => {
   test('is one row for its id, and a conflict with another body', async () => {
     const first = input();
-    const sent = await Promise.all(
-      Array.from({ length: 8 }, () => keepDelivery(store.db, { ...first, id: randomUUID() })),
-    );
+    const sent = await Promise.all(Array.from({ length: 8 }, () => keep({ ...first, id: randomUUID() })));
     expect(sent.map(({ outcome }) => outcome).sort()).toEqual(
       [...Array(1).fill('received'), ...Array(7).fill('repeated')].sort(),
     );
     expect(new Set(sent.map(({ delivery }) => delivery.id)).size).toBe(1);
     const other = { ...first, id: randomUUID(), bodyDigest: 'sha256:other' };
-    expect((await keepDelivery(store.db, other)).outcome).toBe('conflict');
-    expect((await findRepeated(store.db, other))?.outcome).toBe('conflict');
-    expect(await findRepeated(store.db, { ...first, tenant: stranger.tenant })).toBeUndefined();
+    expect((await keep(other)).outcome).toBe('conflict');
+    expect((await repeated(other))?.outcome).toBe('conflict');
+    expect(await repeated({ ...first, tenant: stranger.tenant })).toBeUndefined();
+  });
+
+  test('is one row also among those that are kept in one go, whichever came first', async () => {
+    const first = input();
+    const nameless = input({ deliveryId: undefined });
+    const again = (one: DeliveryInput, over = {}) => ({ ...one, id: randomUUID(), ...over });
+    const all = [first, again(first), again(first, { bodyDigest: 'sha256:other' }), nameless, again(nameless), input()];
+    const outcomes = await keepDeliveries(store.db, all);
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual([
+      'received',
+      'repeated',
+      'conflict',
+      'received',
+      'repeated',
+      'received',
+    ]);
+    expect((await findRepeated(store.db, [...all, input()])).map((found) => found?.outcome)).toEqual([
+      'repeated',
+      'repeated',
+      'conflict',
+      'repeated',
+      'repeated',
+      'repeated',
+      undefined,
+    ]);
+    expect(outcomes.map(({ delivery }) => delivery.id)).toEqual([
+      first.id,
+      first.id,
+      first.id,
+      nameless.id,
+      nameless.id,
+      all[5]!.id,
+    ]);
   });
 
   test('without an id is one row for its body until the time is over, however many come at once', async () => {
     const first = input({ deliveryId: undefined });
     const at = (ms: number) => new Date(first.receivedAt.getTime() + ms);
-    const send = (receivedAt: Date) => keepDelivery(store.db, { ...first, id: randomUUID(), receivedAt });
+    const send = (receivedAt: Date) => keep({ ...first, id: randomUUID(), receivedAt });
     const sent = await Promise.all(Array.from({ length: 8 }, (_, nth) => send(at(nth))));
     expect(sent.filter(({ outcome }) => outcome === 'received')).toHaveLength(1);
     expect((await send(at(299_000))).outcome).toBe('repeated');
@@ -109,9 +151,9 @@ describe('a delivery', () => {
       await ready;
       heard = 0;
       const one = input();
-      await keepDelivery(store.db, one);
-      await keepDelivery(store.db, { ...one, id: randomUUID() });
-      await keepDelivery(store.db, input());
+      await keep(one);
+      await keep({ ...one, id: randomUUID() });
+      await keep(input());
       // Notices come in the order of their commits: what comes last shows that all before it came.
       const last = new Promise<void>((resolve) => {
         connected = resolve;
@@ -164,13 +206,15 @@ describe('a claim', () => {
     const { hook } = await kept();
     const [lost] = await claim(hook, 1, 0);
     const [held] = await claim(hook, 1, 0);
-    const end = { state: 'done' as const, result: NOTHING, now: new Date() };
-    expect(await store.db.transaction((tx) => openDelivery(tx, lost!))).toBeUndefined();
-    expect(await finishDelivery(store.db, lost!, end)).toBe(false);
+    const finish = (one: DeliveryClaim | undefined) =>
+      finishDeliveries(store.db, [{ claim: one!, state: 'done', result: NOTHING }], new Date());
+    const opened = (one: DeliveryClaim | undefined) => store.db.transaction((tx) => openDeliveries(tx, [one!]));
+    expect(await opened(lost)).toEqual([]);
+    expect(await finish(lost)).toBe(0);
     await postponeDelivery(store.db, lost!, { waitMs: 1_000_000, counts: true });
-    expect(await store.db.transaction((tx) => openDelivery(tx, held!))).toMatchObject({ attempts: 2 });
-    expect(await finishDelivery(store.db, held!, end)).toBe(true);
-    expect(await finishDelivery(store.db, held!, end)).toBe(false);
+    expect(await opened(held)).toMatchObject([{ claim: held, delivery: { attempts: 2, body: Buffer.from('sealed') } }]);
+    expect(await finish(held)).toBe(1);
+    expect(await finish(held)).toBe(0);
   });
 
   test('that is given back, or waits without counting, was no attempt', async () => {
@@ -223,24 +267,40 @@ describe('a run that later deliveries join', () => {
 
   test('is the newest of its key, of its tenant and hook, and goes with its run', async () => {
     const place = { tenant: owner.tenant, hook: 'storms', key: 'subject:db-1' };
-    const joined = { at, withinMs: 1000, alerts: 2 };
-    const join = (over = {}) => store.db.transaction((tx) => joinRun(tx, { ...place, ...over }, joined));
-    expect(await join()).toBeUndefined();
+    const newest = (over = {}) => store.db.transaction((tx) => newestRun(tx, { ...place, ...over }));
+    expect(await newest()).toBeUndefined();
     const run = await completed(store.db, owner, {}, { finishedAt: at });
-    await store.db.transaction((tx) => beginCollapse(tx, place, { runId: run.id, at, alerts: 1 }));
-    expect(await join()).toBe(run.id);
+    await store.db.transaction((tx) => beginCollapse(tx, place, { runId: run.id, at, count: 1 }));
+    expect(await newest()).toEqual({ runId: run.id, firstAt: at, isOver: true });
     for (const over of [{ tenant: stranger.tenant }, { hook: 'others' }, { key: 'subject:db-2' }]) {
-      expect(await join(over)).toBeUndefined();
+      expect(await newest(over)).toBeUndefined();
     }
-    const scope = { tenant: owner.tenant, runId: run.id };
-    expect(await getRunCollapse(store.db, scope)).toEqual({ hook: 'storms', count: 3, firstAt: at, lastAt: at });
-    const next = await accepted(store.db, owner);
     const later = new Date(at.getTime() + 500);
-    await store.db.transaction((tx) => beginCollapse(tx, place, { runId: next.id, at: later, alerts: 1 }));
-    expect(await join()).toBe(next.id);
+    const next = await accepted(store.db, owner);
+    await store.db.transaction((tx) => beginCollapse(tx, place, { runId: next.id, at: later, count: 1 }));
+    expect(await newest()).toEqual({ runId: next.id, firstAt: later, isOver: false });
+    const scope = { tenant: owner.tenant, runId: run.id };
+    const joined = [
+      { runId: run.id, at: later, count: 2 },
+      { runId: next.id, at, count: 4 },
+      { runId: run.id, at, count: 1 },
+    ];
+    await store.db.transaction((tx) => countJoins(tx, joined));
+    expect(await getRunCollapse(store.db, scope)).toEqual({ hook: 'storms', count: 4, firstAt: at, lastAt: later });
+    expect(await getRunCollapse(store.db, { ...scope, runId: next.id })).toMatchObject({ count: 5, lastAt: later });
+    expect(await getRunCollapse(store.db, { ...scope, tenant: stranger.tenant })).toBeUndefined();
     expect(await forgetRuns(store.db, [run.id])).toEqual([run.id]);
     expect(await getRunCollapse(store.db, scope)).toBeUndefined();
   });
+});
+
+test('a run is joined while it is not over, and as long as its hook says', () => {
+  const firstAt = new Date('2026-11-30T12:00:00Z');
+  const after = (ms: number) => new Date(firstAt.getTime() + ms);
+  const run = { runId: 'run', firstAt };
+  expect(joins({ ...run, isOver: false }, after(1_000_000), 1000)).toBe(true);
+  expect(joins({ ...run, isOver: true }, after(999), 1000)).toBe(true);
+  expect(joins({ ...run, isOver: true }, after(1000), 1000)).toBe(false);
 });
 
 test('deliveries are forgotten when they were done long enough ago, and never before they were done', async () => {

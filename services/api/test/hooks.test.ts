@@ -1,6 +1,6 @@
 /** Webhooks at the door: what is proven is kept before the answer, once; what is not leaves nothing behind. */
 import { request } from 'node:http';
-import { claimDeliveries, finishDelivery } from '@muster/results';
+import { claimDeliveries, finishDeliveries } from '@muster/results';
 import { canarySecret, findCanary, manualClock } from '@muster/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { REPEAT_MS } from '../src/use-cases/receive-delivery.ts';
@@ -28,7 +28,8 @@ async function work(tenant: string, hook: string, runId?: string): Promise<void>
   const claims = await claimDeliveries(fixture.db, { hooks: [{ tenant, hook }], limitPerHook: 10, leaseMs: 1000 });
   const runs = runId === undefined ? [] : [{ run_id: runId, subject: 'db-7', alerts: 1 }];
   const result = { kind: 'alerts', runs, collapsed: [], declined: [], skipped: [], doubts: [] };
-  for (const claim of claims) await finishDelivery(fixture.db, claim, { state: 'done', result, now: clock.now() });
+  const ends = claims.map((claim) => ({ claim, state: 'done' as const, result }));
+  await finishDeliveries(fixture.db, ends, clock.now());
 }
 
 const SIGNED: HookName[] = ['alerts', 'repo', 'pager', 'errors', 'shop'];

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { defineRunbook } from '@muster/envelope';
 import { bodyDigest, defineHook, type Hook, type HookDeclaration } from '@muster/hooks';
 import { deliveryPlace, type SecretBox } from '@muster/host';
-import { type DeliveryRecord, getDelivery, type KeptHeaders, keepDelivery, keepReplay } from '@muster/results';
+import { type DeliveryRecord, getDelivery, type KeptHeaders, keepDeliveries, keepReplay } from '@muster/results';
 import { waitFor } from '@muster/testkit';
 import { z } from 'zod';
 import { machineReport } from './bench-runbooks.ts';
@@ -59,20 +59,22 @@ export async function keep(bench: Bench, body: unknown, over: Kept = {}): Promis
   const { hook = hookOf(), headers = {}, receivedAt = new Date(), box = bench.box } = over;
   const rawBody = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   const id = randomUUID();
-  const { delivery } = await keepDelivery(bench.db, {
-    id,
-    tenant: hook.tenant,
-    hook: hook.name,
-    format: hook.format,
-    deliveryId: id,
-    bodyDigest: bodyDigest(rawBody),
-    headers,
-    body: box.seal(rawBody, deliveryPlace(id)),
-    bodyBytes: rawBody.length,
-    receivedAt,
-    repeatMs: 0,
-  });
-  return delivery;
+  const [kept] = await keepDeliveries(bench.db, [
+    {
+      id,
+      tenant: hook.tenant,
+      hook: hook.name,
+      format: hook.format,
+      deliveryId: id,
+      bodyDigest: bodyDigest(rawBody),
+      headers,
+      body: box.seal(rawBody, deliveryPlace(id)),
+      bodyBytes: rawBody.length,
+      receivedAt,
+      repeatMs: 0,
+    },
+  ]);
+  return kept!.delivery;
 }
 
 /** Keeps a replay of a delivery as the API does. */

@@ -2,6 +2,7 @@ import { MAX_BODY_BYTES } from '@muster/hooks';
 import { z } from 'zod';
 import type { Api } from '../api.ts';
 import type { ApiDeps } from '../api-deps.ts';
+import { DeliveryKeeper } from '../delivery-keeper.ts';
 import { receiveDelivery } from '../use-cases/receive-delivery.ts';
 import { receiptOf, receiptSchema } from '../wire/delivery.ts';
 import { json, refusals } from '../wire/responses.ts';
@@ -10,6 +11,7 @@ const NO_BODY = Buffer.alloc(0);
 
 /** POST /v1/hooks/:name: the answer comes when the delivery is stored, before anything is made of it. */
 export function postHook(api: Api, deps: ApiDeps): void {
+  const door = { ...deps, keeper: new DeliveryKeeper(deps.db) };
   // Encapsulated, because here the body's bytes are kept as they came: a signature covers them.
   api.register(async (scope: Api) => {
     scope.removeAllContentTypeParsers();
@@ -37,7 +39,7 @@ export function postHook(api: Api, deps: ApiDeps): void {
         },
       },
       async (request, reply) => {
-        const { delivery, repeated } = await receiveDelivery(deps, request.params.name, {
+        const { delivery, repeated } = await receiveDelivery(door, request.params.name, {
           headers: request.raw.rawHeaders,
           rawBody: Buffer.isBuffer(request.body) ? request.body : NO_BODY,
         });

@@ -17,9 +17,15 @@ import {
   verifySignature,
 } from '@muster/hooks';
 import { deliveryPlace, readHookSecrets, type SecretBox } from '@muster/host';
-import { type DeliveryRecord, findRepeated, keepDelivery, type ReceiveOutcome } from '@muster/results';
+import type { DeliveryIdentity, DeliveryRecord, ReceiveOutcome } from '@muster/results';
 import type { ApiDeps } from '../api-deps.ts';
+import type { DeliveryKeeper } from '../delivery-keeper.ts';
 import { Problem } from '../problems.ts';
+
+/** What deliveries are taken with. */
+export interface HookDoor extends ApiDeps {
+  readonly keeper: DeliveryKeeper;
+}
 
 /** A delivery as it came. */
 export interface RawRequest {
@@ -40,11 +46,11 @@ export const REPEAT_MS = 5 * 60_000;
  * @throws Problem `delivery_unverified`, `delivery_conflict`, `hook_secret_unavailable`
  */
 export async function receiveDelivery(
-  deps: ApiDeps,
+  deps: HookDoor,
   name: string,
   request: RawRequest,
 ): Promise<{ readonly delivery: DeliveryRecord; readonly repeated: boolean }> {
-  const { box, db } = deps;
+  const { box } = deps;
   const hook = deps.catalog.hooks?.get(name);
   const now = deps.now?.() ?? new Date();
   const signature = await checkSignature(deps, hook, request, now);
@@ -56,11 +62,9 @@ export async function receiveDelivery(
     throw new Problem('delivery_unverified', 'the delivery proves no sender that is known here');
   }
   const identity = identify(hook, request, now, signature.deliveryId);
-  const repeated = await findRepeated(db, identity);
-  return readOutcome(repeated ?? (await keepDelivery(db, seal(box, hook, request, identity))));
+  return readOutcome(await deps.keeper.keep({ identity, seal: () => seal(box, hook, request, identity) }));
 }
 
-type Identity = Parameters<typeof findRepeated>[1];
 type Unknown = { readonly ok: false; readonly code: 'hook_unknown' };
 
 async function checkSignature(
@@ -80,7 +84,12 @@ async function checkSignature(
   }
 }
 
-function identify(hook: Hook, { headers, rawBody }: RawRequest, now: Date, signedId: string | undefined): Identity {
+function identify(
+  hook: Hook,
+  { headers, rawBody }: RawRequest,
+  now: Date,
+  signedId: string | undefined,
+): DeliveryIdentity {
   const deliveryId = signedId ?? deliveryIdOf(hook.format, { headers, rawBody, now });
   return {
     tenant: hook.tenant,
@@ -92,7 +101,7 @@ function identify(hook: Hook, { headers, rawBody }: RawRequest, now: Date, signe
   };
 }
 
-function seal(box: SecretBox, hook: Hook, { headers, rawBody }: RawRequest, identity: Identity) {
+function seal(box: SecretBox, hook: Hook, { headers, rawBody }: RawRequest, identity: DeliveryIdentity) {
   const id = randomUUID();
   return {
     ...identity,

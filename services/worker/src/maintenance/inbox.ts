@@ -4,6 +4,7 @@
  * Invariants:
  * - an attempt is counted before it is made: what takes its process with it, or fails whatever is tried, is refused by name
  *   after some attempts, and waits behind the others until then;
+ * - deliveries of a hook are worked on together; when one of them fails, each by itself, so that it fails alone;
  * - a delivery of a hook that this worker does not have is left for one that has it.
  */
 import type { Hook } from '@muster/hooks';
@@ -11,19 +12,19 @@ import {
   claimDeliveries,
   type DeliveryClaim,
   type DeliveryResult,
-  finishDelivery,
+  finishDeliveries,
   postponeDelivery,
   refuseUnknownHooks,
   releaseDeliveries,
 } from '@muster/results';
-import { QuotaHeldError } from '../inbox/begin-runs.ts';
-import { type InboxContext, workDelivery } from '../inbox/work-delivery.ts';
+import { QuotaHeldError } from '../inbox/run-starter.ts';
+import { type InboxContext, workDeliveries } from '../inbox/work-deliveries.ts';
 import type { MaintenanceService } from './maintenance-service.ts';
 
 /** Works on deliveries. Its name is what a hint hurries. */
 export const INBOX = 'inbox';
 
-const CLAIMED_PER_HOOK = 16;
+const CLAIMED_PER_HOOK = 64;
 /** A claim that nobody finished, because its process died, is good again after this time. */
 const LEASE_MS = 15_000;
 /** What is claimed and not begun by then is given back, long before its claim is good again. */
@@ -49,16 +50,45 @@ export function inbox(context: InboxContext, goOn: () => void): MaintenanceServi
         leaseMs: LEASE_MS,
       });
       const until = performance.now() + ROUND_MS;
-      while (claims.length > 0 && performance.now() < until) {
-        const claim = claims.shift()!;
-        const done = await attempt(context, hooks.get(claim.hook)!, claim);
-        counts[done ? 'done' : 'failed']++;
+      const left: DeliveryClaim[] = [];
+      for (const [name, ofHook] of Map.groupBy(claims, (claim) => claim.hook)) {
+        const hook = hooks.get(name)!;
+        // What died or failed before goes alone.
+        const { fresh = [], tried = [] } = Object.groupBy(ofHook, ({ attempts }) =>
+          attempts === 1 ? 'fresh' : 'tried',
+        );
+        left.push(...(await workOff(context, hook, { claims: fresh, together: true, until }, counts)));
+        left.push(...(await workOff(context, hook, { claims: tried, together: false, until }, counts)));
       }
-      if (claims.length > 0) await releaseDeliveries(context.db, claims);
-      if (counts.done > 0 || claims.length > 0) goOn();
+      if (left.length > 0) await releaseDeliveries(context.db, left);
+      if (counts.done > 0 || left.length > 0) goOn();
       return counts;
     },
   };
+}
+
+/** Works on claims until they are done or the time is over. Gives those that nothing was begun of. */
+async function workOff(
+  context: InboxContext,
+  hook: Hook,
+  work: { readonly claims: readonly DeliveryClaim[]; readonly together: boolean; readonly until: number },
+  counts: { done: number; failed: number },
+): Promise<readonly DeliveryClaim[]> {
+  const { until } = work;
+  let { claims: left, together } = work;
+  while (left.length > 0 && performance.now() < until) {
+    if (together && left.length > 1) {
+      // Whatever it is, each is tried by itself then, and the one that fails says why.
+      const worked = await workDeliveries(context, hook, left).catch(() => undefined);
+      counts.done += worked?.done ?? 0;
+      left = left.slice(worked?.looked ?? 0);
+      together = worked !== undefined;
+    } else {
+      counts[(await attempt(context, hook, left[0]!)) ? 'done' : 'failed']++;
+      left = left.slice(1);
+    }
+  }
+  return left;
 }
 
 /** Refuses deliveries that are due for so long that no worker can have their hook any more. */
@@ -85,7 +115,7 @@ async function attempt(context: InboxContext, hook: Hook, claim: DeliveryClaim):
     return await refuse(context, claim, 'worker_died', 'each process that worked on it ended before it was done');
   }
   try {
-    return await workDelivery(context, hook, claim);
+    return (await workDeliveries(context, hook, [claim])).done > 0;
   } catch (error) {
     if (error instanceof QuotaHeldError) {
       await postponeDelivery(db, claim, { waitMs: QUOTA_WAIT_MS, counts: false });
@@ -100,7 +130,7 @@ async function attempt(context: InboxContext, hook: Hook, claim: DeliveryClaim):
 }
 
 async function refuse({ db, now }: InboxContext, claim: DeliveryClaim, code: string, reason: string): Promise<boolean> {
-  return await finishDelivery(db, claim, { state: 'refused', result: failureOf(code, reason), now: now() });
+  return (await finishDeliveries(db, [{ claim, state: 'refused', result: failureOf(code, reason) }], now())) > 0;
 }
 
 function failureOf(code: string, reason: string): DeliveryResult {
