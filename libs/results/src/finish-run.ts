@@ -6,11 +6,13 @@
 import type { ArtifactCommit } from './artifacts.ts';
 import { commitArtifacts } from './artifacts.ts';
 import { boundedText, storableText } from './bounded-text.ts';
+import type { JudgedBy, PlanGaps, Sweep } from './changes.ts';
 import type { Queryable, Tx } from './database.ts';
 import { insertSubjects } from './insert-subjects.ts';
 import { clearCheckpoints, closeInterruption } from './interruptions.ts';
 import { packSubjects, type SubjectSettlement } from './packed-subjects.ts';
 import { keysJson, type SubjectNames } from './plan-chunks.ts';
+import { recordChanges } from './record-changes.ts';
 import type { RunEventInput } from './run-events.ts';
 import { appendEvents } from './run-events.ts';
 import type { AnswerKind, FinalRunStatus, RunRecord } from './run-record.ts';
@@ -21,6 +23,14 @@ import { condemnUploadsOf } from './uploads.ts';
 
 /** A row of a bounded run: a subject with its name. */
 export type RowSettlement = SubjectSettlement & { readonly key: string };
+
+/** What a sweep's changes need to be found, and how its answer tells them. */
+export interface SweepFinish {
+  readonly judgedBy: JudgedBy;
+  readonly gaps: PlanGaps;
+  /** The body of the answer with what changed. Pure: it runs inside the transaction. */
+  readonly compose: (sweep: Sweep) => unknown;
+}
 
 /** The end of a run, as the attempt that holds its fence gives it. */
 export interface RunFinish {
@@ -38,6 +48,8 @@ export interface RunFinish {
   readonly artifacts?: readonly ArtifactCommit[];
   /** The rows of a bounded run. The first of two equal keys keeps its name; the others get their place behind it. */
   readonly rows?: readonly RowSettlement[];
+  /** Given for an envelope over a fleet: what changed is recorded too, where the run has a part in that. */
+  readonly sweep?: SweepFinish;
   /** Entries for the history before the last one. */
   readonly events?: readonly RunEventInput[];
   readonly now?: Date;
@@ -59,10 +71,11 @@ export function finishRun(db: Queryable, finish: RunFinish): Promise<'finished' 
     const before = await asUnanswered(tx, found, now);
     const status = finish.status === 'completed' && endsCancelled(before.stopReason) ? 'cancelled' : finish.status;
     await commitArtifacts(tx, { runId: before.id, fence: finish.fence }, finish.artifacts ?? [], now);
+    const body = await bodyWithChanges(tx, before, finish, now);
     await tx.query(
       `insert into muster.answers (run_id, tenant, session_id, kind, body, created_at)
         values ($1, $2, $3, $4, $5::json, $6)`,
-      [before.id, before.tenant, before.sessionId, finish.answer.kind, JSON.stringify(finish.answer.body), now],
+      [before.id, before.tenant, before.sessionId, finish.answer.kind, JSON.stringify(body), now],
     );
     await insertRows(tx, before, finish.rows ?? [], now);
     // Chunks of a plan that was never frozen are nobody's denominator, and still hold items.
@@ -80,6 +93,13 @@ export function finishRun(db: Queryable, finish: RunFinish): Promise<'finished' 
     await condemnUploadsOf(tx, before.id);
     return 'finished';
   });
+}
+
+async function bodyWithChanges(tx: Tx, run: RunRecord, { answer, sweep }: RunFinish, now: Date): Promise<unknown> {
+  if (sweep === undefined || answer.kind !== 'envelope') return answer.body;
+  const { judgedBy, gaps } = sweep;
+  const recorded = await recordChanges(tx, run, { judgedBy, gaps, now });
+  return recorded === undefined ? answer.body : sweep.compose(recorded);
 }
 
 /** During a redeploy, a build that knows no questions may have stopped a run that waits for a person. */

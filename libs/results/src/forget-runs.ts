@@ -4,8 +4,9 @@
  * Invariants:
  * - a run goes in one transaction with its answer, history, chunks and claims on uploads, so nobody reads half of one;
  *   it leaves a note behind in the same transaction;
- * - its subject rows go after it in batches; the note goes last, so whoever comes next finishes what was begun;
- * - inputs and definitions go with the last run that names them.
+ * - its subject rows and its changes go after it in batches; the note goes last, so whoever comes next finishes what was begun;
+ * - inputs and definitions go with the last run that names them;
+ * - standings stay: they are what the next sweep is compared with.
  */
 
 import type { Queryable, Tx } from './database.ts';
@@ -63,6 +64,7 @@ async function deleteLeftSubjects(db: Queryable): Promise<void> {
     );
     for (const { runId, createdAt } of rows) {
       while ((await deleteSubjectBatch(db, runId, createdAt)) === SUBJECT_BATCH);
+      while ((await deleteChangeBatch(db, runId)) === SUBJECT_BATCH);
       await db.query('delete from muster.forgotten_runs where run_id = $1', [runId]);
     }
     if (rows.length < LEFTOVER_RUNS) return;
@@ -74,6 +76,15 @@ async function deleteSubjectBatch(db: Queryable, runId: string, createdAt: Date)
     `delete from muster.subjects where run_created_at = $1 and run_id = $2 and ordinal = any(array(
       select ordinal from muster.subjects where run_created_at = $1 and run_id = $2 order by ordinal limit $3))`,
     [createdAt, runId, SUBJECT_BATCH],
+  );
+  return rowCount;
+}
+
+async function deleteChangeBatch(db: Queryable, runId: string): Promise<number> {
+  const { rowCount } = await db.query(
+    `delete from muster.changes where run_id = $1 and ordinal = any(array(
+      select ordinal from muster.changes where run_id = $1 order by ordinal limit $2))`,
+    [runId, SUBJECT_BATCH],
   );
   return rowCount;
 }

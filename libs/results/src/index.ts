@@ -23,6 +23,8 @@ export {
 export type { AuditInput, AuditPage, AuditRecord } from './audit.ts';
 export { appendAudit, listAudit } from './audit.ts';
 export { boundedText, storableText } from './bounded-text.ts';
+export type { ChangeCounts, ChangeWord, GoneUntold, JudgedBy, PlanGaps, Sweep, SweepOutcome } from './changes.ts';
+export { CHANGE_WORDS, COUNTED_WORDS } from './changes.ts';
 export { checkErrorBudget } from './check-error-budget.ts';
 export type { DispatchLimits, DueCandidate, InFlight } from './choose-due.ts';
 export { chooseDue } from './choose-due.ts';
@@ -80,7 +82,7 @@ export {
   StatementRefusedError,
   UnknownCursorError,
 } from './errors.ts';
-export type { RowSettlement, RunFinish } from './finish-run.ts';
+export type { RowSettlement, RunFinish, SweepFinish } from './finish-run.ts';
 export { finishRun } from './finish-run.ts';
 export { forgetRuns } from './forget-runs.ts';
 export type { Hints } from './hint-listener.ts';
@@ -113,6 +115,15 @@ export type { OutcomeCounts, PackedSubjects, RecordingPart, SubjectSettlement, W
 export { joinPacked, packSubjects } from './packed-subjects.ts';
 export type { PlannedChunk, SubjectNames } from './plan-chunks.ts';
 export { freezeRun, stopPlan, writeChunks } from './plan-chunks.ts';
+export type {
+  ChangePage,
+  ChangeRecord,
+  KnownStanding,
+  StandingPage,
+  StandingPlace,
+  StandingRecord,
+} from './read-changes.ts';
+export { getSweep, pageChanges, pageStandings } from './read-changes.ts';
 export type { LosableQueue } from './rebuild-dispatch.ts';
 export { rebuildDispatch, rebuildLostQueue } from './rebuild-dispatch.ts';
 export type { RerunSelection, SubjectEnd } from './rerun-selection.ts';

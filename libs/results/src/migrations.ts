@@ -23,6 +23,7 @@ export const MIGRATIONS: readonly Migration[] = [
   migration(7, 'careful_turns', false),
   migration(8, 'interruptions', false),
   migration(10, 'hooks', false),
+  migration(11, 'standings', false),
 ];
 
 function migration(version: number, name: string, breaking: boolean): Migration {
