@@ -81,12 +81,11 @@ export interface StandingPage {
 const CHANGE_COLUMNS = `ordinal, identity, subject_key as "subjectKey", target, change, from_standing as "fromStanding",
   to_standing as "toStanding", from_verdict as "fromVerdict", to_verdict as "toVerdict", reason_code as "reasonCode",
   reason, standing_since as "standingSince", last_ok_at as "lastOkAt", sweeps_in_standing as "sweepsInStanding"`;
-const STANDING_COLUMNS = `known.scope_id as "scopeId", known.id, scopes.runbook_name as "runbookName",
-  scopes.scope_key as "scopeKey", known.identity, known.subject_key as "subjectKey", known.target, known.standing,
-  known.verdict, known.reason, known.standing_since as "standingSince", known.last_ok_at as "lastOkAt",
-  known.sweeps_in_standing as "sweepsInStanding", known.unknown_since as "unknownSince",
-  known.unknown_reason_code as "unknownReasonCode", known.unknown_reason as "unknownReason",
-  known.last_run_id as "lastRunId", known.rules_version as "rulesVersion"`;
+const STANDING_COLUMNS = `scope_id as "scopeId", id, runbook_name as "runbookName", scope_key as "scopeKey", identity,
+  subject_key as "subjectKey", target, standing, verdict, reason, standing_since as "standingSince",
+  last_ok_at as "lastOkAt", sweeps_in_standing as "sweepsInStanding", unknown_since as "unknownSince",
+  unknown_reason_code as "unknownReasonCode", unknown_reason as "unknownReason", last_run_id as "lastRunId",
+  rules_version as "rulesVersion"`;
 
 /** What came of looking for changes in a run; undefined when nobody looked, or the run is not visible in this scope. */
 export async function getSweep(db: Queryable, scope: RunScope): Promise<Sweep | undefined> {
@@ -149,12 +148,10 @@ export async function pageStandings(
   },
 ): Promise<StandingPage> {
   const { rows } = await db.query<StandingRecord>(
-    `select ${STANDING_COLUMNS}
-      from muster.sweep_scopes scopes join muster.scope_standings known on known.scope_id = scopes.id
-      where scopes.tenant = $1 and ($2::text is null or scopes.runbook_name = $2)
-        and ($3::text is null or scopes.scope_key = $3) and ${ONLY[query.standing ?? 'any']}
-        and ($4::text is null or known.target = $4) and (known.scope_id, known.id) > ($5, $6)
-      order by known.scope_id, known.id limit $7`,
+    `select ${STANDING_COLUMNS} from muster.standings
+      where tenant = $1 and ($2::text is null or runbook_name = $2) and ($3::text is null or scope_key = $3)
+        and ${ONLY[query.standing ?? 'any']} and ($4::text is null or target = $4) and (scope_id, id) > ($5, $6)
+      order by scope_id, id limit $7`,
     [
       query.tenant,
       query.runbook ?? null,
@@ -173,7 +170,7 @@ export async function pageStandings(
 /** Written out, so that each finds its index. */
 const ONLY = {
   any: 'true',
-  ok: `known.standing = 'ok'`,
-  problem: `known.standing = 'problem'`,
-  unknown: 'known.unknown_since is not null',
+  ok: `standing = 'ok'`,
+  problem: `standing = 'problem'`,
+  unknown: 'unknown_since is not null',
 };

@@ -6,6 +6,7 @@
  *   run that comes late leaves the standings alone;
  * - a run is compared with what was last KNOWN of an identity. What is unknown is never fixed and replaces nothing;
  * - an identity stands as the worst of its rows: a problem, else what was not looked at, else what is unknown, else ok;
+ * - what goes on as it was is not written again: a sweep costs what it changed, and reading the rest;
  * - what a stopped run did not look at stays as it was, and only a whole run over a whole plan tells that things are gone;
  * - dry runs, reruns of a part and runs without a scope are compared with nothing, and nothing with them.
  */
@@ -34,6 +35,7 @@ interface ScopeRow {
   readonly runId: string | null;
   readonly runCreatedAt: Date | null;
   readonly runNow: Date | null;
+  readonly sweepNo: number;
   readonly swept: boolean;
   readonly knownGaps: readonly string[];
 }
@@ -43,7 +45,7 @@ const WORD_RANKS = CHANGE_WORDS.map((word, rank) => `when '${word}' then ${rank}
 
 /**
  * $1 scope, $2 acceptance and $3 id of the run, $4 its `now`, $5 whether what was not there before is new, $6 whether what
- * is not there any more is gone, $7 version and $8 mark of the rules, $9 tenant.
+ * is not there any more is gone, $7 version and $8 mark of the rules, $9 tenant, $10 number of this sweep.
  */
 const RECORD = `
   with ranked as (
@@ -54,14 +56,17 @@ const RECORD = `
   ), seen as (
     select distinct on (identity) *, case rank when 0 then 'problem' when 3 then 'ok' end as standing
       from ranked order by identity, rank, ordinal
-  ), diff as materialized (
+  ), diff as (
     select known.id, seen.identity is not null and seen.rank <> 1 as looked,
         coalesce(seen.identity, known.identity) as identity, coalesce(seen.key, known.subject_key) as subject_key,
         coalesce(seen.target, known.target) as target, seen.ordinal, known.standing as from_standing,
         known.verdict as from_verdict, seen.standing as to_standing, seen.verdict as to_verdict,
-        seen.reason_code, seen.reason,
-        seen.standing is not distinct from known.standing and seen.standing is not null as goes_on,
-        seen.standing is null as unknown,
+        seen.reason_code, seen.reason, seen.standing is null as unknown,
+        seen.standing is not null and seen.standing is not distinct from known.standing as goes_on,
+        coalesce(known.steady, false) as was_steady,
+        known.rules_mark = $8::bigint and known.verdict = seen.verdict and known.subject_key = seen.key
+          and known.target is not distinct from seen.target
+          and (seen.standing = 'ok' or known.reason is not distinct from seen.reason) as is_same,
         case
           when seen.identity is null then case when $6 then 'gone' end
           when seen.rank = 1 then null
@@ -74,16 +79,16 @@ const RECORD = `
             case seen.standing when 'problem' then 'still_problem' else 'still_ok' end
           else case seen.standing when 'problem' then 'newly_problem' else 'fixed' end
         end as change,
-        known.standing_since as known_since, known.last_ok_at as known_ok_at,
-        coalesce(known.sweeps_in_standing, 0) as known_sweeps, known.unknown_since
-      from seen full join (select * from muster.scope_standings where scope_id = $1) known
+        known.standing_since as known_since, known.last_ok_at as known_ok_at, known.last_run_id as known_run,
+        coalesce(known.sweeps_in_standing, 0) as known_sweeps
+      from seen full join (select * from muster.standings where scope_id = $1) known
         on known.identity = seen.identity
   ), became as materialized (
-    select *,
+    select *, was_steady and goes_on and is_same as is_steady,
         case when unknown or goes_on then known_since else $4::timestamptz end as standing_since,
         case when to_standing = 'ok' then $4::timestamptz else known_ok_at end as last_ok_at,
         case when unknown then known_sweeps when goes_on then known_sweeps + 1 else 1 end as sweeps
-      from diff where change is not null
+      from diff where change is not null or was_steady
   ), kept as (
     update muster.scope_standings known
       set subject_key = became.subject_key, target = became.target, last_run_id = $3,
@@ -95,17 +100,23 @@ const RECORD = `
         unknown_reason_code = case when unknown then became.reason_code end,
         unknown_reason = case when unknown then became.reason end,
         rules_version = case when unknown then known.rules_version else $7::text end,
-        rules_mark = case when unknown then known.rules_mark else $8::bigint end
-      from became where known.scope_id = $1 and known.id = became.id and became.looked
+        rules_mark = case when unknown then known.rules_mark else $8::bigint end,
+        as_of = $10, steady = not unknown
+      from became where known.scope_id = $1 and known.id = became.id and became.looked and not is_steady
+  ), passed_over as (
+    update muster.scope_standings known
+      set last_run_id = became.known_run, last_ok_at = became.known_ok_at, sweeps_in_standing = became.known_sweeps,
+        as_of = $10, steady = false
+      from became where known.scope_id = $1 and known.id = became.id and change is null
   ), added as (
     insert into muster.scope_standings (scope_id, identity, subject_key, target, standing, verdict, reason,
         standing_since, last_ok_at, sweeps_in_standing, unknown_since, unknown_reason_code, unknown_reason, last_run_id,
-        rules_version, rules_mark)
+        rules_version, rules_mark, as_of, steady)
       select $1, identity, subject_key, target, to_standing, case when not unknown then to_verdict end,
           case when to_standing = 'problem' then reason end, standing_since, last_ok_at, sweeps,
           case when unknown then $4::timestamptz end, case when unknown then reason_code end,
           case when unknown then reason end, $3, case when not unknown then $7::text end,
-          case when not unknown then $8::bigint end
+          case when not unknown then $8::bigint end, $10, not unknown
         from became where id is null order by ordinal
   ), dropped as (
     delete from muster.scope_standings known using became
@@ -117,7 +128,7 @@ const RECORD = `
           subject_key, target, change, from_standing, to_standing, from_verdict, to_verdict, reason_code, reason,
           standing_since, last_ok_at, sweeps
         from became where change not in ('baseline', 'still_ok', 'still_unknown')
-  ) select change, count(*)::int as count from became group by change`;
+  ) select change, count(*)::int as count from became where change is not null group by change`;
 
 /**
  * Compares a finished run with the standings of its scope and brings those up to it. Undefined for a run that has no part
@@ -155,7 +166,7 @@ async function lockScope(tx: Tx, run: RunRecord, scopeKey: string): Promise<Scop
   );
   const { rows } = await tx.query<ScopeRow>(
     `select id, run_id as "runId", run_created_at as "runCreatedAt", run_now as "runNow", swept,
-        known_gaps as "knownGaps"
+        sweep_no as "sweepNo", known_gaps as "knownGaps"
       from muster.sweep_scopes where tenant = $1 and runbook_name = $2 and scope_key = $3 for update`,
     names,
   );
@@ -205,15 +216,17 @@ async function record(
     judgedBy.version,
     marks[0]!.mark,
     run.tenant,
+    scope.sweepNo + 1,
   ]);
   return changeCounts(Object.fromEntries(rows.map(({ change, count }) => [change, count])));
 }
 
 async function moveScope(tx: Tx, run: RunRecord, scope: ScopeRow, knownGaps: readonly string[]): Promise<void> {
   await tx.query(
-    `update muster.sweep_scopes set run_id = $2, run_created_at = $3, run_now = $4, swept = swept or $5, known_gaps = $6
+    `update muster.sweep_scopes set run_id = $2, run_created_at = $3, run_now = $4, sweep_no = $7,
+        swept = swept or $5, known_gaps = $6
       where id = $1`,
-    [scope.id, run.id, run.createdAt, run.now, run.stopReason === null, knownGaps],
+    [scope.id, run.id, run.createdAt, run.now, run.stopReason === null, knownGaps, scope.sweepNo + 1],
   );
 }
 

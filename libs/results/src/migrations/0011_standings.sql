@@ -8,7 +8,7 @@
 -- `unknown_reason`, and keeps the standing that it had. What a whole sweep did not find any more is no longer here.
 -- Columns: tenant, runbook_name, scope_key, scope_id, id, identity, subject_key, target, standing, verdict, reason (of a
 -- problem), standing_since, last_ok_at, sweeps_in_standing, unknown_since, unknown_reason_code, unknown_reason,
--- last_run_id, rules_version.
+-- last_run_id (that looked at it), rules_version.
 --
 -- muster.changes: the edges of one run, by `ordinal`, the ones to look at first. `change` is one of newly_problem, fixed,
 -- still_problem, new_subject, gone, became_unknown, known_again, rule_changed. `from_standing` is the last known one;
@@ -29,6 +29,8 @@ create table muster.sweep_scopes (
   run_id uuid,
   run_created_at timestamptz,
   run_now timestamptz,
+  -- How many runs were recorded.
+  sweep_no integer not null default 0 check (sweep_no >= 0),
   -- Every planned subject was looked at once: only since then is what was not there before new.
   swept boolean not null default false,
   -- What the last whole plan said that it can never cover: a plan that says more is not whole.
@@ -38,7 +40,9 @@ create table muster.sweep_scopes (
     check ((run_id is null) = (run_created_at is null) and (run_id is null) = (run_now is null))
 );
 
--- No foreign keys: a hundred thousand rows are written in one statement, and retention takes no scope.
+-- What goes on as it was is not written again: a steady row was seen, and stood so, in every sweep since `as_of`. Its
+-- count, its last run and, where it is ok, its last instant follow from its scope; the view says them. No foreign keys:
+-- a hundred thousand rows are written in one statement, and retention takes no scope.
 create table muster.scope_standings (
   scope_id bigint not null,
   id bigint generated always as identity,
@@ -58,13 +62,17 @@ create table muster.scope_standings (
   rules_version text,
   -- Stands for name, version and content of the rules that gave the standing.
   rules_mark bigint,
+  -- The sweep of its scope that wrote it.
+  as_of integer not null check (as_of >= 1),
+  steady boolean not null,
   primary key (scope_id, id),
   constraint scope_standings_known_is_whole check (
     (standing is null) = (verdict is null) and (standing is null) = (standing_since is null)
       and (standing is null) = (rules_mark is null) and (standing is null) = (sweeps_in_standing = 0)
   ),
-  constraint scope_standings_says_something check (standing is not null or unknown_since is not null)
-) with (fillfactor = 80);
+  constraint scope_standings_says_something check (standing is not null or unknown_since is not null),
+  constraint scope_standings_steady_is_known check (not steady or unknown_since is null)
+);
 
 -- Identities may be longer than an index entry. That there is one row each is by the lock of the scope.
 create index scope_standings_by_identity on muster.scope_standings (scope_id, hashtextextended(identity, 0));
@@ -74,8 +82,12 @@ create index scope_standings_unknown on muster.scope_standings (scope_id, id) wh
 create view muster.standings as
   select scopes.tenant, scopes.runbook_name, scopes.scope_key, known.scope_id, known.id, known.identity,
       known.subject_key, known.target, known.standing, known.verdict, known.reason, known.standing_since,
-      known.last_ok_at, known.sweeps_in_standing, known.unknown_since, known.unknown_reason_code, known.unknown_reason,
-      known.last_run_id, known.rules_version
+      case when known.steady and known.standing = 'ok' then scopes.run_now else known.last_ok_at end as last_ok_at,
+      known.sweeps_in_standing + case when known.steady then scopes.sweep_no - known.as_of else 0 end
+        as sweeps_in_standing,
+      known.unknown_since, known.unknown_reason_code, known.unknown_reason,
+      case when known.steady then scopes.run_id else known.last_run_id end as last_run_id, known.rules_version,
+      known.rules_mark, known.steady
     from muster.sweep_scopes scopes join muster.scope_standings known on known.scope_id = scopes.id;
 
 -- No foreign key to runs, as subjects have none: they go after their run, in batches.
