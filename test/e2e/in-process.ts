@@ -50,14 +50,24 @@ export async function runHere(
   return { rows: subjects.map(rowOf), answer: comparable(answer.body) };
 }
 
-/** An answer without what differs by nature: refs, ids, and the manifest that only a fleet on a queue has. */
+/**
+ * An answer without what differs by nature: refs, ids, the manifest that only a fleet on a queue has, and what changed since
+ * runs that another process knows nothing of.
+ */
 export function comparable(body: unknown, runId = CALL): Body {
-  const text = JSON.stringify(body, (key, value) => (key === 'manifest_ref' ? undefined : value));
-  return JSON.parse(text.replaceAll(runId, 'the-run').replaceAll(/art_[0-9A-Za-z]{22}/g, 'art_ref'));
+  const text = JSON.stringify(body, (key, value) => (key === 'manifest_ref' || key === 'changes' ? undefined : value));
+  const alone = text.replace(/; since run [^;]+/, '');
+  return JSON.parse(alone.replaceAll(runId, 'the-run').replaceAll(/art_[0-9A-Za-z]{22}/g, 'art_ref'));
 }
 
-/** A row of the API without its place in an artifact. */
-export function withoutWalk({ walk: _walk, ...row }: Body): Body {
+/** A row of the API without its place in an artifact, and without how long it has stood so. */
+export function withoutWalk({
+  walk: _walk,
+  standing_since: _s,
+  last_ok_at: _l,
+  sweeps_in_standing: _n,
+  ...row
+}: Body): Body {
   return row;
 }
 

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { CHART_WALK_ARTIFACT_KIND, RECORDING_ARTIFACT_KIND } from './walk-artifact.ts';
 
 /** The version of the published shape; it is part of the schema's `$id`. */
-export const ENVELOPE_SCHEMA_VERSION = '1.0';
+export const ENVELOPE_SCHEMA_VERSION = '1.1';
 
 const count = z.int().min(0);
 const entry = z.strictObject({ what: z.string().min(1), why: z.string().min(1).optional() });
@@ -67,6 +67,28 @@ const rerunSchema = z.strictObject({
   definition_changed: z.boolean(),
 });
 
+const changesSchema = z.strictObject({
+  scope: z.string(),
+  outcome: z.enum(['first', 'compared', 'late', 'unlooked']),
+  against: z.strictObject({ run_id: z.string(), now: z.string() }).optional(),
+  counts: z
+    .strictObject({
+      newly_problem: count,
+      fixed: count,
+      still_problem: count,
+      new_subject: count,
+      gone: count,
+      became_unknown: count,
+      known_again: count,
+      rule_changed: count,
+      still_ok: count,
+      still_unknown: count,
+      baseline: count,
+    })
+    .optional(),
+  note: z.string().optional(),
+});
+
 /** The zod schema of an envelope. */
 export const runbookEnvelopeSchema = z.strictObject({
   af_coverage: coverageSchema,
@@ -83,6 +105,8 @@ export const runbookEnvelopeSchema = z.strictObject({
     subjects: subjectsSchema.optional(),
     dry_run: dryRunSchema.optional(),
     rerun: rerunSchema.optional(),
+    // Where nothing was looked for, a chart's report may have a field of this name.
+    changes: z.union([changesSchema, z.unknown()]).optional(),
     report_note: z.string().optional(),
     walk: walkSchema,
   }),

@@ -5,6 +5,7 @@
  * report, the projection, the report note, the walk; the ledger folds inner tools first, the chart's own second, ours
  * last; a reserved name in a report is dropped and named, never merged.
  */
+import { type ChangesNote, changesClause } from './changes-note.ts';
 import { cleanJson, defineKey } from './clean-text.ts';
 import type { CoverageEntry, CoverageLists, Ledger } from './coverage.ts';
 import { COVERAGE_NOTE, coverageLists, EMPTY_LEDGER, mergeLedgers } from './coverage.ts';
@@ -33,6 +34,8 @@ export interface RunbookEnvelope {
     readonly subjects?: SubjectCounts;
     readonly dry_run?: DryRunNote;
     readonly rerun?: RerunNote;
+    /** What changed, where the run was looked at for that: {@link ChangesNote}. Else a chart's report may have it. */
+    readonly changes?: ChangesNote;
     readonly report_note?: string;
     readonly walk: WalkDescriptor;
     readonly [field: string]: unknown;
@@ -90,6 +93,7 @@ export interface EnvelopeParts {
   readonly subjects?: SubjectCounts;
   readonly dryRun?: DryRunNote;
   readonly rerun?: RerunNote;
+  readonly changes?: ChangesNote;
   readonly walk: WalkDescriptor;
 }
 
@@ -126,11 +130,13 @@ export function composeEnvelope(parts: EnvelopeParts): RunbookEnvelope {
     ...SPINE_NAMES,
     ...(verdictShaped ? PROJECTION_NAMES : []),
     ...(parts.subjects === undefined ? [] : ['subjects']),
+    ...(parts.changes === undefined ? [] : ['changes']),
   ]);
   if (verdictShaped) Object.assign(result, projection(parts));
   if (parts.subjects !== undefined) result.subjects = parts.subjects;
   if (parts.dryRun !== undefined) result.dry_run = parts.dryRun;
   if (parts.rerun !== undefined) result.rerun = parts.rerun;
+  if (parts.changes !== undefined) result.changes = parts.changes;
   if (refused.length > 0) {
     const names = refused.map((field) => `\`${field}\``).join(', ');
     result.report_note = `The chart's report spelled ${names}: names that the envelope keeps for itself. What the report had there was left out; what stands there is the envelope's own.`;
@@ -199,7 +205,7 @@ function sentence(parts: EnvelopeParts, verdictShaped: boolean, ledger: Ledger):
   const rows = verdictShaped ? `; ${total} row(s) assessed, ${declined} declined (no classification reached)` : '';
   const subjects = parts.subjects;
   const open = subjects === undefined ? '' : subjectsClause(subjects);
-  return `${ran}${rows}${open}; ${declared}`;
+  return `${ran}${rows}${open}${changesClause(parts.changes)}; ${declared}`;
 }
 
 function subjectsClause(counts: SubjectCounts): string {

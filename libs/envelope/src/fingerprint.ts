@@ -19,6 +19,14 @@ export function definitionText(runbook: Runbook, buildId: string): string {
   return canonicalJson({ ...declared, structures, ...schemas, buildId });
 }
 
+/**
+ * The canonical text of what a runbook judges by: its rules, as far as it declares them, and how its verdict words stand.
+ * Unlike a definition's text it has nothing of the code, so it is the same over builds that judge the same.
+ */
+export function rulesText({ rules, verdicts }: Runbook): string {
+  return canonicalJson({ rules, standings: verdicts.standings });
+}
+
 /** JSON with sorted keys. Functions and patterns are their source; what is undefined is left out. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(canonical(value));

@@ -7,12 +7,13 @@
 import type { Answer } from './answer.ts';
 import { RunFailure } from './answer.ts';
 import { type AnswerDeclaration, answerDeclaration } from './answer-declaration.ts';
+import type { ChangesNote } from './changes-note.ts';
 import { ChartClock } from './chart-clock.ts';
 import { type ChartSummary, innerDeclarations, summariseChart } from './chart-summary.ts';
 import type { CoverageEntry, Ledger } from './coverage.ts';
 import { EMPTY_LEDGER, mergeLedgers } from './coverage.ts';
 import type { FleetRunbook } from './define-runbook.ts';
-import { composeEnvelope, type DryRunNote, type RerunNote } from './envelope.ts';
+import { composeEnvelope, type DryRunNote, type EnvelopeParts, type RerunNote } from './envelope.ts';
 import type { FleetPlan, NamedCount } from './fleet-plan.ts';
 import { type FleetTotals, MAX_LEDGER_ENTRIES, totalsLedger } from './fleet-totals.ts';
 import { failureOrAbsence, type RunCall } from './procedure-run.ts';
@@ -156,7 +157,7 @@ async function composeAnswer(
   const descriptor = { ...(await mintWalk(call.artifacts, walk, facts)), ...plan?.recording, ...manifest };
   const heard = [planned?.heard, totals.heard, own?.heard].filter((labels) => labels !== undefined).reduce(mergeHeard);
   const stamp = planned?.stamp ?? totals.stamp?.value ?? own?.stamp;
-  const body = composeEnvelope({
+  const parts: EnvelopeParts = {
     toolName: declared.name,
     toolCallId: call.toolCallId,
     // Three charts made this answer: it is the runbook that ran.
@@ -180,8 +181,9 @@ async function composeAnswer(
     ...(results.dryRun !== undefined && { dryRun: results.dryRun }),
     ...(results.rerun !== undefined && { rerun: results.rerun }),
     walk: descriptor,
-  });
-  return { kind: 'envelope', body };
+  };
+  const withChanges = (changes: ChangesNote) => composeEnvelope({ ...parts, changes });
+  return { kind: 'envelope', body: composeEnvelope(parts), withChanges };
 }
 
 interface Summarised {

@@ -30,6 +30,7 @@ export type {
   StartDemand,
 } from './call-pacer.ts';
 export { type Catalog, CatalogError, createCatalog } from './catalog.ts';
+export { type ChangeCountsNote, type ChangesNote, describeChanges } from './changes-note.ts';
 export type { ChartSummary } from './chart-summary.ts';
 export { cleanJson, cleanLine, cleanText } from './clean-text.ts';
 export {
@@ -75,7 +76,7 @@ export {
 export { ENVELOPE_SCHEMA_VERSION, envelopeJsonSchema, runbookEnvelopeSchema } from './envelope-schema.ts';
 export { errorIdentity } from './error-identity.ts';
 export { type EvidenceLine, evidenceLines } from './evidence-lines.ts';
-export { canonicalJson, definitionText } from './fingerprint.ts';
+export { canonicalJson, definitionText, rulesText } from './fingerprint.ts';
 export { type AssessedSubject, createAssessor, notChecked, type SubjectOutcome } from './fleet-assess.ts';
 export {
   collectDeclared,

@@ -3,9 +3,11 @@
  *
  * Invariants: an identifier is never cut; text from outside is inert; what was not checked is never left out.
  */
+import { type ChangesNote, describeChanges } from './changes-note.ts';
 import { cleanText } from './clean-text.ts';
 import type { CoverageEntry } from './coverage.ts';
 import type { DryRunNote, RunbookEnvelope } from './envelope.ts';
+import { isPlainObject } from './plain-object.ts';
 import { cellText, renderVerdictTable, type VerdictRow } from './verdict-rows.ts';
 
 /** Options of {@link renderEnvelope}. */
@@ -26,7 +28,12 @@ export function renderEnvelope(envelope: RunbookEnvelope, options: RenderOptions
   const paint = options.format === 'terminal' && options.color === true;
   const heading = (text: string) =>
     options.format === 'markdown' ? `## ${text}` : paint ? `${BOLD}${text}${RESET}` : text;
-  const sections = [countsLine(result), line(ledger.sentence), rowsSection(result, options, paint)];
+  const sections = [
+    countsLine(result),
+    changesLines(result),
+    line(ledger.sentence),
+    rowsSection(result, options, paint),
+  ];
   sections.push(listSection(heading('Checked'), ledger.checked, options));
   sections.push(listSection(heading('Not checked'), ledger.not_checked, options));
   sections.push(listSection(heading('Cannot be covered'), ledger.cannot_cover, options));
@@ -46,6 +53,19 @@ function countsLine({ subjects, dry_run: dryRun, rerun }: RunbookEnvelope['resul
   const open = cannot_cover > 0 ? `, ${cannot_cover} cannot be covered` : '';
   const again = rerun === undefined ? '' : `, again, of run ${line(rerun.of)}`;
   return `${problem} problem, ${declined} declined, ${ok} ok, ${not_checked} not checked${open}: of ${total} subjects${again}`;
+}
+
+/** What changed since the sweep before; nothing for an answer that tells no changes. */
+function changesLines({ changes, subjects }: RunbookEnvelope['result']): string {
+  // Without subjects of the envelope's own, a field of this name is the chart's.
+  if (subjects === undefined || !isChangesNote(changes)) return '';
+  const said = describeChanges(changes);
+  const since = said === undefined ? [] : [`since ${line(changes.against?.now ?? '')}: ${said}`];
+  return [...since, ...(changes.note === undefined ? [] : [line(changes.note)])].join('\n');
+}
+
+function isChangesNote(changes: ChangesNote | undefined): changes is ChangesNote {
+  return isPlainObject(changes) && typeof changes.scope === 'string' && typeof changes.outcome === 'string';
 }
 
 function dryRunLines({ subjects, targets }: DryRunNote): string {

@@ -2,11 +2,11 @@
  * What is accepted of a run that is asked for, whoever asks: the input is validated, canonicalised and digested, and the
  * limits that hold for the run as a whole are fixed, like its `now`.
  */
-import { answerDeclaration } from '@muster/envelope';
+import { answerDeclaration, rulesText } from '@muster/envelope';
 import type { RunAcceptance } from '@muster/results';
 import { describeRunbook } from './describe-runbook.ts';
 import { faultSentence, fieldFaults } from './field-faults.ts';
-import { DocumentFault, INPUT_BOUNDS, readDocument } from './input-document.ts';
+import { DocumentFault, INPUT_BOUNDS, readDocument, sha256 } from './input-document.ts';
 import type { Definition } from './load-catalog.ts';
 
 type FromDefinition = 'definition' | 'input' | 'form' | 'uploads' | 'deadlineAt' | 'errorBudget';
@@ -49,9 +49,13 @@ async function checkInput({ runbook }: Definition, input: Readonly<Record<string
 }
 
 function keptDefinition(definition: Definition): RunAcceptance['definition'] {
-  const { name, version } = definition.runbook;
-  const declaration = { ...describeRunbook(definition), answer: answerDeclaration(definition.runbook) };
-  return { digest: definition.digest, name, version, declaration };
+  const { runbook } = definition;
+  const declaration = {
+    ...describeRunbook(definition),
+    answer: answerDeclaration(runbook),
+    rules_digest: sha256(rulesText(runbook)),
+  };
+  return { digest: definition.digest, name: runbook.name, version: runbook.version, declaration };
 }
 
 function limitsOf(

@@ -157,6 +157,11 @@ export function isTransient(error: unknown): boolean {
   return error instanceof StatementRefusedError && (error.sqlState === '40P01' || error.sqlState === '40001');
 }
 
+/** True where a statement was given up because its time was over. */
+export function isOutOfTime(error: unknown): boolean {
+  return error instanceof StatementRefusedError && error.sqlState === '57014';
+}
+
 /** Connection exceptions, authorisation, unknown database, too many connections, shutdown: nothing was asked yet. */
 function isConnectionState(code: string): boolean {
   return /^(08|28|3D|53300|57P0)/.test(code);

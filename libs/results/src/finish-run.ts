@@ -8,6 +8,7 @@ import { commitArtifacts } from './artifacts.ts';
 import { boundedText, storableText } from './bounded-text.ts';
 import type { JudgedBy, PlanGaps, Sweep } from './changes.ts';
 import type { Queryable, Tx } from './database.ts';
+import { isOutOfTime } from './errors.ts';
 import { insertSubjects } from './insert-subjects.ts';
 import { clearCheckpoints, closeInterruption } from './interruptions.ts';
 import { packSubjects, type SubjectSettlement } from './packed-subjects.ts';
@@ -49,7 +50,7 @@ export interface RunFinish {
   /** The rows of a bounded run. The first of two equal keys keeps its name; the others get their place behind it. */
   readonly rows?: readonly RowSettlement[];
   /** Given for an envelope over a fleet: what changed is recorded too, where the run has a part in that. */
-  readonly sweep?: SweepFinish;
+  readonly sweep?: SweepFinish | undefined;
   /** Entries for the history before the last one. */
   readonly events?: readonly RunEventInput[];
   readonly now?: Date;
@@ -98,8 +99,17 @@ export function finishRun(db: Queryable, finish: RunFinish): Promise<'finished' 
 async function bodyWithChanges(tx: Tx, run: RunRecord, { answer, sweep }: RunFinish, now: Date): Promise<unknown> {
   if (sweep === undefined || answer.kind !== 'envelope') return answer.body;
   const { judgedBy, gaps } = sweep;
-  const recorded = await recordChanges(tx, run, { judgedBy, gaps, now });
-  return recorded === undefined ? answer.body : sweep.compose(recorded);
+  await tx.query('savepoint before_changes');
+  try {
+    const recorded = await recordChanges(tx, run, { judgedBy, gaps, now });
+    return recorded === undefined ? answer.body : sweep.compose(recorded);
+  } catch (error) {
+    // They cost time by the size of the fleet. Where that is more than a statement has, they never cost the answer: the
+    // standings stay as they were, and the next sweep is compared with those.
+    if (!isOutOfTime(error)) throw error;
+    await tx.query('rollback to savepoint before_changes');
+    return answer.body;
+  }
 }
 
 /** During a redeploy, a build that knows no questions may have stopped a run that waits for a person. */

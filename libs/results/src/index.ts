@@ -128,6 +128,8 @@ export type { LosableQueue } from './rebuild-dispatch.ts';
 export { rebuildDispatch, rebuildLostQueue } from './rebuild-dispatch.ts';
 export type { RerunSelection, SubjectEnd } from './rerun-selection.ts';
 export { SUBJECT_ENDS, selectSubjects } from './rerun-selection.ts';
+export type { RowStanding } from './row-standings.ts';
+export { rowStandings } from './row-standings.ts';
 export type { RunChangeHints } from './run-change-listener.ts';
 export { listenForRunChanges } from './run-change-listener.ts';
 export type { RunEvent, RunEventInput, RunEventKind, RunEventPage } from './run-events.ts';

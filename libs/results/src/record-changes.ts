@@ -152,7 +152,7 @@ export async function recordChanges(tx: Tx, run: RunRecord, facts: SweepFacts): 
   }
   const goneUntold = whyGoneIsUntold(run, facts.gaps, scope);
   const counts = await record(tx, run, scope, { ...facts, tellsGone: goneUntold === null });
-  await moveScope(tx, run, scope, goneUntold === null ? facts.gaps.never : scope.knownGaps);
+  await moveScope(tx, run, scope, goneUntold === null || before === null ? facts.gaps.never : scope.knownGaps);
   const outcome = before === null ? 'first' : 'compared';
   return await keepSweep(tx, run, { ...base, outcome, against: before, goneUntold, counts }, facts.now);
 }
@@ -193,7 +193,8 @@ async function looksAtAny(tx: Tx, run: RunRecord): Promise<boolean> {
 function whyGoneIsUntold(run: RunRecord, gaps: PlanGaps, scope: ScopeRow): GoneUntold | null {
   if (run.stopReason !== null) return 'stopped';
   if (gaps.left) return 'plan_not_whole';
-  return scope.swept && gaps.never.some((gap) => !scope.knownGaps.includes(gap)) ? 'plan_not_whole' : null;
+  const isNews = scope.runId !== null && gaps.never.some((gap) => !scope.knownGaps.includes(gap));
+  return isNews ? 'plan_not_whole' : null;
 }
 
 async function record(

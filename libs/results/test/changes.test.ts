@@ -5,6 +5,7 @@ import {
   finishRun,
   forgetRuns,
   getSweep,
+  openDatabase,
   pageChanges,
   pageStandings,
   requestCancel,
@@ -307,6 +308,18 @@ describe('what is compared with what', () => {
     const whole = await sweepOf(9, [['a', 'ok']]);
     expect(counted(whole)).toEqual({ still_ok: 1, gone: 1 });
   });
+
+  test('where the first plan was not whole, what it said that it can never cover is no news later', async () => {
+    const first: SweptRow[] = [
+      ['a', 'ok'],
+      ['b', 'ok'],
+    ];
+    await sweepOf(1, first, { gaps: { ...WHOLE, left: true } });
+    const never = [...WHOLE.never, 'cluster-north'];
+    const refused = await sweepOf(2, [['a', 'ok']], { gaps: { left: false, never } });
+    expect(refused.sweep!.goneUntold).toBe('plan_not_whole');
+    expect(counted(await sweepOf(3, [['a', 'ok']]))).toEqual({ still_ok: 1, gone: 1 });
+  });
 });
 
 describe('runs that finish out of order, at once, or twice', () => {
@@ -356,6 +369,21 @@ describe('runs that finish out of order, at once, or twice', () => {
       await lockWaited(store.db);
     });
     expect((await finished!).sweep).toMatchObject({ outcome: 'compared', against: { runId: first.run.id } });
+  });
+
+  test('changes that take more time than a statement has cost themselves, and not the answer', async () => {
+    const first = await sweepOf(1, [['a', 'ok']]);
+    const open = await openSweep(store.db, owner, [['a', 'problem']], { acceptedAt: night(2), now: night(2) });
+    const hasty = openDatabase({ url: store.url, statementTimeoutMs: 2_000 });
+    await store.db.transaction(async (tx) => {
+      await tx.query('select from muster.sweep_scopes where tenant = $1 for update', [owner.tenant]);
+      expect(await finishSweep(hasty, open.run)).toMatchObject({ outcome: 'finished', sweep: undefined });
+    });
+    await hasty.close();
+    expect(await getSweep(store.db, { tenant: owner.tenant, runId: open.run.id })).toBeUndefined();
+    const next = await sweepOf(3, [['a', 'problem']]);
+    expect(next.sweep!.against!.runId).toBe(first.run.id);
+    expect(counted(next)).toEqual({ newly_problem: 1 });
   });
 
   test('an attempt whose fence has moved on records nothing', async () => {

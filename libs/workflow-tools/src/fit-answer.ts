@@ -138,6 +138,7 @@ const SPINE = new Set([
   'subjects',
   'dry_run',
   'rerun',
+  'changes',
   'walk',
 ]);
 

@@ -26,6 +26,8 @@ const ACCESS: Readonly<Record<string, Access>> = {
   'POST /v1/runs/:run_id/cancel': 'runner',
   'POST /v1/runs/:run_id/rerun': 'runner',
   'GET /v1/runs/:run_id/rows': 'reader',
+  'GET /v1/runs/:run_id/changes': 'reader',
+  'GET /v1/standings': 'reader',
   'GET /v1/runs/:run_id/envelope': 'reader',
   'GET /v1/runs/:run_id/answer': 'reader',
   'GET /v1/runs/:run_id/history': 'reader',
@@ -153,6 +155,7 @@ describe('tenants', () => {
       'POST /v1/runs/:run_id/cancel': [`/v1/runs/${runId}/cancel`, 'run_not_found'],
       'POST /v1/runs/:run_id/rerun': [`/v1/runs/${runId}/rerun`, 'run_not_found', { only: ['ok'] }],
       'GET /v1/runs/:run_id/rows': [`/v1/runs/${runId}/rows`, 'run_not_found'],
+      'GET /v1/runs/:run_id/changes': [`/v1/runs/${runId}/changes`, 'run_not_found'],
       'GET /v1/runs/:run_id/envelope': [`/v1/runs/${runId}/envelope`, 'run_not_found'],
       'GET /v1/runs/:run_id/answer': [`/v1/runs/${runId}/answer`, 'run_not_found'],
       'GET /v1/runs/:run_id/history': [`/v1/runs/${runId}/history`, 'run_not_found'],
@@ -165,6 +168,7 @@ describe('tenants', () => {
     const silent: Readonly<Record<string, string[]>> = {
       'GET /v1/runs': ['/v1/runs', '/v1/runs?session=fleet-of-acme', `/v1/runs?session=${await sessionOf(runId)}`],
       'GET /v1/keys': ['/v1/keys'],
+      'GET /v1/standings': ['/v1/standings', '/v1/standings?runbook=fleet_check'],
       'GET /v1/quota': ['/v1/quota'],
       'GET /v1/interruptions': ['/v1/interruptions'],
       'GET /v1/audit': ['/v1/audit', `/v1/audit?run_id=${runId}`],
@@ -214,6 +218,7 @@ describe('tenants', () => {
       expectProblem(await fixture.ask('/v1/runs', { method: 'POST', body, key: other }), 422, code);
     }
     // The owner still has everything.
+    expect((await fixture.ask('/v1/standings')).text).toContain(runId);
     expect((await fixture.ask(`/v1/runs/${runId}/envelope`)).status).toBe(200);
     expect((await fixture.ask(`/v1/artifacts/${ref}`)).status).toBe(200);
   });

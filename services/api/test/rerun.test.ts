@@ -170,10 +170,28 @@ describe('how a run is started', () => {
     expect(plain.body).not.toHaveProperty('dry_run');
   });
 
-  test.each([{ dry_run: true }, { canary_percent: 5 }])('a bounded run takes no %j', async (option) => {
-    expectProblem(await start({ runbook: 'anything', ...option }), 422, 'not_a_fleet');
-    expect((await start({ runbook: 'anything', dry_run: false })).status).toBe(202);
+  test('a scope is kept with the run, also of one over uploads', async () => {
+    const { body } = await start({ runbook: 'fleet_check', scope: 'nightly' });
+    expect((await rowOf(fixture, body.run_id, TENANT)).scopeKey).toBe('nightly');
+    const upload = await fixture.ask('/v1/uploads?name=a', { method: 'POST', raw: 'a' });
+    const over = { runbook: 'fleet_check', input: { ref: upload.body.ref } };
+    const bare = await start(over);
+    expect((await rowOf(fixture, bare.body.run_id, TENANT)).scopeKey).toBeNull();
+    const named = await start({ ...over, scope: 'nightly' });
+    expect((await rowOf(fixture, named.body.run_id, TENANT)).scopeKey).toBe('nightly');
   });
+
+  test.each(['', 'a\nb', 'x'.repeat(201), 5])('a scope of %j is refused', async (scope) => {
+    expectProblem(await start({ runbook: 'fleet_check', scope }), 400, 'invalid_request');
+  });
+
+  test.each([{ dry_run: true }, { canary_percent: 5 }, { scope: 'nightly' }])(
+    'a bounded run takes no %j',
+    async (option) => {
+      expectProblem(await start({ runbook: 'anything', ...option }), 422, 'not_a_fleet');
+      expect((await start({ runbook: 'anything', dry_run: false })).status).toBe(202);
+    },
+  );
 
   test.each([0, -1, 100.1, '5%', null])('a canary of %j is refused', async (percent) => {
     expectProblem(await start({ runbook: 'fleet_check', canary_percent: percent }), 400, 'invalid_request');

@@ -1,6 +1,6 @@
 /** The API as the command line uses it. */
 import { Readable } from 'node:stream';
-import type { RunbookEnvelope } from '@muster/envelope';
+import type { ChangeCountsNote, RunbookEnvelope } from '@muster/envelope';
 import { ApiAwayError, CommandError, UsageError } from './exit-codes.ts';
 import type { LocalFile } from './input-files.ts';
 
@@ -117,6 +117,32 @@ export interface RowView {
   readonly standing?: string;
   readonly reason?: string;
   readonly columns?: Readonly<Record<string, unknown>>;
+}
+
+/** An identity that stands otherwise than before, or still as badly. */
+export interface ChangeView {
+  readonly identity: string;
+  readonly subject: string;
+  readonly target?: string;
+  readonly change: string;
+  readonly from_standing?: string;
+  readonly to_standing?: string;
+  readonly reason?: string;
+  readonly standing_since?: string;
+}
+
+/** A page of what a run changed. */
+export interface ChangePage {
+  readonly run_id: string;
+  readonly run_status: string;
+  readonly scope?: string;
+  /** Why it was compared with none. */
+  readonly why?: string;
+  readonly against?: { readonly run_id: string; readonly now: string };
+  readonly gone_untold?: string;
+  readonly counts?: ChangeCountsNote;
+  readonly changes: readonly ChangeView[];
+  readonly next_after?: string;
 }
 
 export type AnswerView =
@@ -289,6 +315,12 @@ export class ApiClient {
     const query = new URLSearchParams({ standing, limit: '1' });
     const page: { rows: RowView[] } = await this.#json('GET', `/v1/runs/${encodeURIComponent(runId)}/rows?${query}`);
     return page.rows.length > 0;
+  }
+
+  /** A page of what a run changed since the sweep of its scope before it. */
+  getChanges(runId: string, query: Readonly<Record<string, string>> = {}): Promise<ChangePage> {
+    const asked = new URLSearchParams({ limit: '1000', ...query });
+    return this.#json('GET', `/v1/runs/${encodeURIComponent(runId)}/changes?${asked}`);
   }
 
   /** Every row of a run in order, read in pages. */

@@ -9,6 +9,7 @@ import type { ApiClient } from './api-client.ts';
 import type { PrintOptions } from './commands/answer-run.ts';
 import type { DeliveriesOptions } from './commands/deliveries.ts';
 import type { DeliveryOptions } from './commands/delivery.ts';
+import type { DiffOptions } from './commands/diff.ts';
 import type { InterruptionsOptions } from './commands/interruptions.ts';
 import type { McpOptions } from './commands/mcp.ts';
 import type { QuotaOptions } from './commands/quota.ts';
@@ -19,6 +20,7 @@ import type { RunsOptions } from './commands/runs.ts';
 import { UsageError } from './exit-codes.ts';
 import {
   append,
+  changeWords,
   limit,
   nowOption,
   printOptions,
@@ -58,6 +60,7 @@ export function buildProgram(done: (code: number) => void): Command {
     'muster run kubernetes_workloads pods.json --rows --fail-on problem',
   )
     .option('--canary <share>', 'the share of targets that goes first, like 10%', share)
+    .option('--scope <name>', 'what it sweeps: runs of one runbook and scope are compared with each other')
     .option('--keep-input', 'keep the uploaded files when the run is over, so that a rerun can read them')
     .action(async (runbook: string, files: string[], options: RunOptions) => {
       const { runCommand } = await import('./commands/run.ts');
@@ -122,6 +125,25 @@ export function buildProgram(done: (code: number) => void): Command {
     const { watchCommand } = await import('./commands/answer-run.ts');
     done(await watchCommand(await api(), runId, options));
   });
+
+  example(
+    program
+      .command('diff')
+      .description('Print what a run changed since the sweep of its scope before it, one change a line.')
+      .argument('<run>', 'id of the run'),
+    'muster diff 0190cf3e-6f3a-7c1e-9b1e-3d5f6a7b8c9d --change newly_problem,became_unknown',
+  )
+    .option(
+      '--change <words>',
+      'only these: newly_problem, became_unknown, rule_changed, known_again, new_subject, gone, fixed, still_problem; several with commas',
+      changeWords,
+    )
+    .option('--target <name>', 'only what belongs to this target')
+    .option('--json', 'print one change a line as JSON')
+    .action(async (runId: string, options: DiffOptions) => {
+      const { diffCommand } = await import('./commands/diff.ts');
+      done(await diffCommand(await api(), runId, options));
+    });
 
   example(
     program.command('resume').description('Answer what an interrupted run asks, so that it goes on.'),

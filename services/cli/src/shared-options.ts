@@ -6,6 +6,16 @@ import { readInstant } from './input-fields.ts';
 
 const MAX_WORKERS = 32;
 const SUBJECT_ENDS = ['ok', 'problem', 'declined', 'not_checked', 'cannot_cover'];
+const CHANGES = [
+  'newly_problem',
+  'became_unknown',
+  'rule_changed',
+  'known_again',
+  'new_subject',
+  'gone',
+  'fixed',
+  'still_problem',
+];
 
 /** What to run, over what. */
 export function runOptions(command: Command): Command {
@@ -74,11 +84,20 @@ export function limit(text: string): number | 'none' {
 
 /** Reads ways in which subjects end, with commas between them. @throws UsageError with the nearest one for a typo */
 export function subjectEnds(text: string): string[] {
+  return readWords('--only', text, SUBJECT_ENDS);
+}
+
+/** Reads words of what changed, with commas between them. @throws UsageError with the nearest one for a typo */
+export function changeWords(text: string): string[] {
+  return readWords('--change', text, CHANGES);
+}
+
+function readWords(option: string, text: string, known: readonly string[]): string[] {
   const words = text.split(',').map((word) => word.trim());
-  const unknown = words.find((word) => !SUBJECT_ENDS.includes(word));
+  const unknown = words.find((word) => !known.includes(word));
   if (unknown === undefined) return [...new Set(words)];
   throw new UsageError(
-    `--only: there is no ${JSON.stringify(unknown)}; did you mean ${nearest(unknown, SUBJECT_ENDS)}? It takes ${SUBJECT_ENDS.join(', ')}`,
+    `${option}: there is no ${JSON.stringify(unknown)}; did you mean ${nearest(unknown, known)}? It takes ${known.join(', ')}`,
   );
 }
 

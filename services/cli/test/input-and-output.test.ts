@@ -112,6 +112,7 @@ describe('output', () => {
       'rerun',
       'get',
       'watch',
+      'diff',
       'resume',
       'interruptions',
       'cancel',

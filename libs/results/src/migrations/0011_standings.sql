@@ -33,7 +33,7 @@ create table muster.sweep_scopes (
   sweep_no integer not null default 0 check (sweep_no >= 0),
   -- Every planned subject was looked at once: only since then is what was not there before new.
   swept boolean not null default false,
-  -- What the last whole plan said that it can never cover: a plan that says more is not whole.
+  -- What the last whole plan, else the first, said that it can never cover: a plan that says more is not whole.
   known_gaps text[] not null default '{}',
   unique (tenant, runbook_name, scope_key),
   constraint sweep_scopes_run_is_whole

@@ -4,7 +4,7 @@ import type { ApiDeps } from '../api-deps.ts';
 import { callerOf } from '../authenticate.ts';
 import { showRun } from '../use-cases/read-run.ts';
 import { startRun } from '../use-cases/start-run.ts';
-import { id, idempotencyKey, instant, line, sessionHeaders } from '../wire/field-schemas.ts';
+import { id, idempotencyKey, instant, line, scopeName, sessionHeaders } from '../wire/field-schemas.ts';
 import { json, refusals } from '../wire/responses.ts';
 import { PRIORITIES, safeRunSchema } from '../wire/safe-run.ts';
 
@@ -22,6 +22,11 @@ const runRequest = z
       .max(100)
       .optional()
       .describe("The share of targets that goes first, over the runbook's own. Fleets only."),
+    scope: scopeName
+      .optional()
+      .describe(
+        'What the run sweeps: runs of one runbook and scope are compared with each other. Default: the digest of the input, and none where it names uploads. Fleets only.',
+      ),
     dry_run: z.boolean().optional().describe('Count subjects and targets, and assess nothing. Fleets only.'),
   })
   .meta({ id: 'RunRequest' });

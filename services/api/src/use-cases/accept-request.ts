@@ -28,6 +28,8 @@ export interface RunToAccept {
   readonly canaryPercent?: number | undefined;
   readonly dryRun?: boolean | undefined;
   readonly rerun?: RunAcceptance['rerun'] | undefined;
+  /** What the run sweeps, for whoever sweeps it again. */
+  readonly scope?: string | undefined;
   readonly session: SessionChoice;
   /** The request's key and what its body digests to. */
   readonly idempotency?: RunAcceptance['idempotency'] | undefined;
@@ -54,6 +56,7 @@ async function acceptanceOf(deps: ApiDeps, caller: Caller, asked: RunToAccept): 
       now: now === undefined ? undefined : new Date(now.toUpperCase()),
       acceptedAt: deps.now?.() ?? new Date(),
       dryRun: asked.dryRun ?? false,
+      ...(asked.scope !== undefined && { scopeKey: asked.scope }),
       ...(canaryPercent !== undefined && { canaryPercent }),
       ...(parentRunId !== undefined && { parentRunId }),
       ...(rerun !== undefined && { rerun }),

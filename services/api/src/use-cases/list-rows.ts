@@ -1,5 +1,14 @@
 /** Verdict rows. A fleet's can be read while the run goes on, a procedure's when it has ended. */
-import { pageSubjects, type RunRecord, type Standing, type SubjectOutcome } from '@muster/results';
+import {
+  isFinal,
+  pageSubjects,
+  type RowStanding,
+  type RunRecord,
+  rowStandings,
+  type Standing,
+  type SubjectOutcome,
+  type SubjectRecord,
+} from '@muster/results';
 import type { ApiDeps } from '../api-deps.ts';
 import { decodeCursor, encodeCursor } from '../wire/cursor.ts';
 import { type SubjectRow, subjectRow } from '../wire/subject-row.ts';
@@ -38,6 +47,20 @@ export async function listRows(deps: ApiDeps, reader: RunReader, runId: string, 
     ...(target !== undefined && { target }),
   });
   if (page === undefined) throw runNotFound();
-  const rows = page.rows.map((record) => subjectRow(record, query));
+  const known = await knownOf(deps, run, page.rows);
+  const rows = page.rows.map((record) => subjectRow(record, { ...query, known: known.get(identityOf(record)) }));
   return { ...head, rows, ...(page.nextAfter !== undefined && { next_after: encodeCursor('rows', page.nextAfter) }) };
+}
+
+/** How long its rows have stood so; nothing is known of that before the run is over. */
+async function knownOf(
+  { db }: ApiDeps,
+  run: RunRecord,
+  rows: readonly SubjectRecord[],
+): Promise<ReadonlyMap<string, RowStanding>> {
+  return isFinal(run.status) ? await rowStandings(db, run, rows.map(identityOf)) : new Map();
+}
+
+function identityOf({ identity, key }: SubjectRecord): string {
+  return identity ?? key;
 }

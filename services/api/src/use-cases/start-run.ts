@@ -20,6 +20,8 @@ export interface RunRequest {
   /** Over the runbook's own. */
   readonly canary_percent?: number | undefined;
   readonly dry_run?: boolean | undefined;
+  /** What it sweeps; default the digest of the input, and none over uploads. */
+  readonly scope?: string | undefined;
 }
 
 export interface StartOptions {
@@ -40,7 +42,8 @@ export async function startRun(
   options: StartOptions,
 ): Promise<StartedRun> {
   const definition = resolveDefinition(deps, request.runbook, request.version);
-  if (definition.runbook.form !== 'fleet' && (request.dry_run || request.canary_percent !== undefined)) {
+  const { canary_percent, dry_run, scope } = request;
+  if (definition.runbook.form !== 'fleet' && (dry_run || canary_percent !== undefined || scope !== undefined)) {
     throw notAFleet(definition.runbook.name);
   }
   const { idempotencyKey, session } = options;
@@ -50,8 +53,9 @@ export async function startRun(
     now: request.now,
     priority: request.priority,
     parentRunId: request.parent_run_id,
-    canaryPercent: request.canary_percent,
-    dryRun: request.dry_run,
+    canaryPercent: canary_percent,
+    dryRun: dry_run,
+    scope,
     session,
     // The instant of acceptance is not in the digest: a repeated request comes later by nature.
     ...(idempotencyKey !== undefined && {

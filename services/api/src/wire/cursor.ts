@@ -13,3 +13,18 @@ export function decodeCursor(list: string, cursor: string): number {
   }
   return Number(place);
 }
+
+/** An opaque cursor over a list that is ordered by two whole numbers. */
+export function encodePlaces(list: string, places: readonly [number, number]): string {
+  return Buffer.from(`${list}:${places.join('.')}`).toString('base64url');
+}
+
+/** @throws Problem `unknown_cursor` */
+export function decodePlaces(list: string, cursor: string): [number, number] {
+  const text = Buffer.from(cursor, 'base64url').toString('latin1');
+  const places = (/^[a-z]+:(\d{1,15})\.(\d{1,15})$/.exec(text)?.slice(1).map(Number) ?? []) as [number, number];
+  if (places.length !== 2 || encodePlaces(list, places) !== cursor) {
+    throw new Problem('unknown_cursor', 'the cursor names nothing in this list');
+  }
+  return places;
+}

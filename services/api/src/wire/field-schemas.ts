@@ -55,6 +55,8 @@ export const runParams = z.strictObject({ run_id: id });
 
 /** Path of a delivery. */
 export const deliveryParams = z.strictObject({ delivery_id: id });
+/** What sweeps of one runbook share that are compared with each other. */
+export const scopeName = line(200);
 
 /** A flag in a query. */
 export const flag = z.enum(['true', 'false']);

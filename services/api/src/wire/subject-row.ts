@@ -1,5 +1,6 @@
-import type { SubjectRecord } from '@muster/results';
+import type { RowStanding, SubjectRecord } from '@muster/results';
 import { z } from 'zod';
+import { sinceView } from './changes.ts';
 
 export const OUTCOMES = ['verdict', 'declined', 'not_checked', 'cannot_cover'] as const;
 export const STANDINGS = ['ok', 'problem', 'declined'] as const;
@@ -15,6 +16,9 @@ export const subjectRowSchema = z
     standing: z.enum(STANDINGS).optional(),
     reason: z.string().optional(),
     reason_code: z.string().optional(),
+    standing_since: z.string().optional().describe('Since when its identity has stood so, by the sweeps of its scope.'),
+    last_ok_at: z.string().optional().describe('When its identity was last found ok.'),
+    sweeps_in_standing: z.number().int().optional().describe('How many sweeps have found it so, this one among them.'),
     columns: z.unknown().optional().describe("The runbook's own columns, in its order."),
     evidence: z.unknown().optional().describe('With `include=evidence`.'),
     walk: z
@@ -37,7 +41,7 @@ export const subjectRowSchema = z
 export type SubjectRow = z.infer<typeof subjectRowSchema>;
 
 /** A stored row as callers see it. */
-export function subjectRow(record: SubjectRecord, options: { evidence: boolean }): SubjectRow {
+export function subjectRow(record: SubjectRecord, options: { evidence: boolean; known?: RowStanding }): SubjectRow {
   return {
     ordinal: record.ordinal,
     subject: record.key,
@@ -48,6 +52,7 @@ export function subjectRow(record: SubjectRecord, options: { evidence: boolean }
     ...(record.standing !== null && { standing: record.standing }),
     ...(record.reason !== null && { reason: record.reason }),
     ...(record.reasonCode !== null && { reason_code: record.reasonCode }),
+    ...(options.known !== undefined && knownSince(record, options.known)),
     ...(record.columns !== null && { columns: record.columns }),
     ...(options.evidence && record.evidence !== null && { evidence: record.evidence }),
     ...(record.walkRef !== null && {
@@ -68,4 +73,10 @@ export function subjectRow(record: SubjectRecord, options: { evidence: boolean }
       },
     }),
   };
+}
+
+/** Of a row that stands otherwise than its identity, which stands as the worst of its rows, only when that was last ok. */
+function knownSince(record: SubjectRecord, known: RowStanding) {
+  if (record.standing === known.standing) return sinceView(known);
+  return sinceView({ standingSince: null, lastOkAt: known.lastOkAt, sweepsInStanding: 0 });
 }

@@ -16,6 +16,7 @@ export interface RunOptions extends PrintOptions {
   /** In percent. */
   readonly canary?: number;
   readonly keepInput?: boolean;
+  readonly scope?: string;
 }
 
 /** `muster run`: uploads the files, starts the run, waits for its answer and prints it. */
@@ -39,6 +40,7 @@ export async function runCommand(
     controls: {
       ...(options.dryRun && { dry_run: true }),
       ...(options.canary !== undefined && { canary_percent: options.canary }),
+      ...(options.scope !== undefined && { scope: options.scope }),
     },
   });
   return await awaitRun(api, started.run_id, options);

@@ -15,6 +15,7 @@ import {
   NO_TOTALS,
   type RowSource,
   RunFailure,
+  rulesText,
   type SubjectCounts,
   type WalkRow,
 } from '@muster/envelope';
@@ -40,6 +41,7 @@ import { runTools } from '../run-tools.ts';
 import { STOP_REASONS } from '../stop-reasons.ts';
 import { type RunWatch, type StepSignals, stepSignals } from '../stop-watch.ts';
 import type { StoredChunk, StoredPlan } from '../stored-summaries.ts';
+import { rulesDigest, sweepFinish } from '../sweep-finish.ts';
 import { readSegment } from '../walk-segment.ts';
 import type { WorkerContext } from '../worker-context.ts';
 import { attemptStep, diedTooOften, handBack, type RunAttempt } from './run-attempt.ts';
@@ -85,12 +87,14 @@ async function collectClaimed(
   if (stopping.aborted) return await handBack(context, attempt);
   const failure = answer.kind === 'failure' ? failureBody(answer.error, 'collect') : undefined;
   const status = failure !== undefined ? 'failed' : endsCancelled(run.stopReason) ? 'cancelled' : 'completed';
+  const { name, version } = runbook.rules;
   const done = await finishRun(db, {
     ...attempt,
     status,
     answer: answer.kind === 'failure' ? { kind: 'failure', body: failure } : answer,
     statusSummary: failure?.message ?? summaryLine(read as FleetResults, run),
     artifacts: artifacts.commits,
+    sweep: sweepFinish(run, answer, { name, version, digest: rulesDigest(rulesText(runbook)) }),
   });
   return done === 'finished' ? COMPLETED : { kind: 'discarded', reason: 'another attempt finished this run' };
 }

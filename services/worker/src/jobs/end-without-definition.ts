@@ -22,6 +22,7 @@ import { AttemptArtifacts } from '../attempt-artifacts.ts';
 import { failureBody } from '../failure-answer.ts';
 import { STOP_REASONS } from '../stop-reasons.ts';
 import type { StoredChunk } from '../stored-summaries.ts';
+import { sweepFinish } from '../sweep-finish.ts';
 import type { WorkerContext } from '../worker-context.ts';
 import { readResults, summaryLine } from './collect-run.ts';
 import { attemptStep } from './run-attempt.ts';
@@ -71,10 +72,16 @@ async function settleUnassessed(
   return COMPLETED;
 }
 
-type RunEnd = Pick<RunFinish, 'status' | 'answer' | 'statusSummary' | 'artifacts'>;
+type RunEnd = Pick<RunFinish, 'status' | 'answer' | 'statusSummary' | 'artifacts' | 'sweep'>;
+
+interface KeptDeclaration {
+  readonly answer?: unknown;
+  /** Older builds kept none. */
+  readonly rules_digest?: string;
+}
 
 async function composeEnd(context: WorkerContext, { run, fence }: RunClaim, stopReason: StopReason): Promise<RunEnd> {
-  const kept = (await getDefinition(context.db, run.definitionDigest))?.declaration as { answer?: unknown } | undefined;
+  const kept = (await getDefinition(context.db, run.definitionDigest))?.declaration as KeptDeclaration | undefined;
   const declared = readAnswerDeclaration(kept?.answer);
   if (declared === undefined) return failed(NOBODY_KNOWS, run.phase);
   const status = endsCancelled(stopReason) ? 'cancelled' : 'completed';
@@ -89,7 +96,8 @@ async function composeEnd(context: WorkerContext, { run, fence }: RunClaim, stop
   if (read instanceof RunFailure) return failed(read, run.phase);
   const answer = await collectDeclared(declared, call, read, STOP_REASONS.withdrawn);
   if (answer.kind === 'failure') return failed(answer.error, run.phase);
-  return { status, answer, statusSummary: summaryLine(read, run), artifacts: artifacts.commits };
+  const sweep = sweepFinish(run, answer, { ...declared.rules, digest: kept?.rules_digest ?? null });
+  return { status, answer, statusSummary: summaryLine(read, run), artifacts: artifacts.commits, sweep };
 }
 
 function failed(error: unknown, phase: string): RunEnd {
