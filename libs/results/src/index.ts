@@ -111,6 +111,28 @@ export { markProgress } from './mark-progress.ts';
 export type { MigrationReport, SchemaVersion } from './migrate.ts';
 export { migrate, schemaVersion } from './migrate.ts';
 export type { Migration } from './migrations.ts';
+export type { MuteRecord, MuteSetting } from './mutes.ts';
+export { addMute, forgetMutes, liftMute, listMutes } from './mutes.ts';
+export type { NoticeClaim, NoticeKind, NoticeOutcome, NoticeRecord, NoticeState } from './notices.ts';
+export {
+  claimNotices,
+  fileNotice,
+  forgetNotices,
+  pageNotices,
+  replayNotice,
+  settleNotice,
+  writeNotice,
+} from './notices.ts';
+export type { NoticeFormat, NotifierRecord, NotifierSetting } from './notifiers.ts';
+export {
+  deleteNotifier,
+  getNotifier,
+  listNotifiers,
+  lockNotifier,
+  MAX_NOTIFIERS,
+  NOTICE_FORMATS,
+  putNotifier,
+} from './notifiers.ts';
 export type { OutcomeCounts, PackedSubjects, RecordingPart, SubjectSettlement, WalkPart } from './packed-subjects.ts';
 export { joinPacked, packSubjects } from './packed-subjects.ts';
 export type { PlannedChunk, SubjectNames } from './plan-chunks.ts';
@@ -124,6 +146,8 @@ export type {
   StandingRecord,
 } from './read-changes.ts';
 export { getSweep, pageChanges, pageStandings } from './read-changes.ts';
+export type { ToldChange, ToldOutage, ToldStandings, ToldSweep } from './read-notice.ts';
+export { FLAP_CHANGES, FLAP_WINDOW_HOURS, OUTAGE_SUBJECTS, readToldStandings, readToldSweep } from './read-notice.ts';
 export type { LosableQueue } from './rebuild-dispatch.ts';
 export { rebuildDispatch, rebuildLostQueue } from './rebuild-dispatch.ts';
 export type { RerunSelection, SubjectEnd } from './rerun-selection.ts';

@@ -24,6 +24,7 @@ export const MIGRATIONS: readonly Migration[] = [
   migration(8, 'interruptions', false),
   migration(10, 'hooks', false),
   migration(11, 'standings', false),
+  migration(12, 'notices', false),
 ];
 
 function migration(version: number, name: string, breaking: boolean): Migration {
