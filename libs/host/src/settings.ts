@@ -259,6 +259,12 @@ export const SETTINGS = {
     unset: 'refuse',
     parse: choice('refuse', 'allow', 'refuse'),
   },
+  notifyPrivate: {
+    name: 'MUSTER_NOTIFY_PRIVATE',
+    purpose: 'Whether notices and callbacks may go to addresses that are not public: this machine, private networks.',
+    unset: 'refuse',
+    parse: choice('refuse', 'allow', 'refuse'),
+  },
   artifactMaxBytes: {
     name: 'MUSTER_ARTIFACT_MAX_BYTES',
     purpose: 'Largest artifact that the store takes, in bytes.',

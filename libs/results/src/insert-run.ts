@@ -46,6 +46,8 @@ export interface RunAcceptance {
   readonly rerun?: { readonly of: string; readonly selection: unknown };
   /** The delivery of a webhook that began it. */
   readonly deliveryId?: string;
+  /** Where its answer is posted when it is over; `secret` is sealed under the run's id, which must then be given. */
+  readonly callback?: { readonly url: string; readonly secret?: Buffer };
   /** The instant of acceptance. Default: the clock's. */
   readonly acceptedAt?: Date;
 }
@@ -65,6 +67,14 @@ export async function insertRun(
       returning ${RUN_COLUMNS}`,
     Object.values(columns),
   );
+  const { callback } = acceptance;
+  if (rows[0] !== undefined && callback !== undefined) {
+    await tx.query('insert into muster.run_callbacks (run_id, url, secret) values ($1, $2, $3)', [
+      rows[0].id,
+      callback.url,
+      callback.secret ?? null,
+    ]);
+  }
   return rows[0];
 }
 

@@ -108,7 +108,7 @@ const TOLD = `sweep as (
   ), told as (
     select wanted.*,
         exists (select from active
-          where (subject_pattern is null or subject_key like subject_pattern or identity like subject_pattern)
+          where (subject_pattern is null or subject_key like subject_pattern or wanted.identity like subject_pattern)
             and (target_pattern is null or target like target_pattern)) as muted,
         case when word in ('newly_problem', 'fixed') then swings.before end as swung
       from wanted left join swings on swings.identity = wanted.identity

@@ -1,6 +1,7 @@
 import type { ArtifactStore } from '@muster/artifacts';
 import type { ResolveCredential } from '@muster/envelope';
 import type { LoadedCatalog, Logger, SecretBox } from '@muster/host';
+import type { PrivateAddresses } from '@muster/notices';
 import type { Database } from '@muster/results';
 import type { RunChanges } from './run-changes.ts';
 
@@ -22,7 +23,9 @@ export interface ApiOptions {
   readonly heartbeatMs?: number;
   /** Whether the key that started a run may answer its questions, whatever the runbook says. Default `refuse`. */
   readonly selfApproval?: SelfApproval;
-  /** What the bodies of deliveries are sealed with. Without it no delivery is taken. */
+  /** Whether notices and callbacks may go to addresses that are not public. Default `refuse`. */
+  readonly notifyPrivate?: PrivateAddresses;
+  /** What the bodies of deliveries and the secrets of notifiers are sealed with. Without it none is taken. */
   readonly box?: SecretBox;
   /** Finds the secrets of hooks. Without it no delivery is taken. */
   readonly resolveCredential?: ResolveCredential;

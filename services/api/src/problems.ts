@@ -87,6 +87,21 @@ export const PROBLEMS = Object.freeze({
     title: 'There is no such delivery',
     remedy: '`GET /v1/deliveries` lists those that are kept.',
   },
+  notifier_not_found: {
+    status: 404,
+    title: 'There is no such notifier',
+    remedy: '`GET /v1/notifiers` lists the notifiers of the tenant.',
+  },
+  notice_not_found: {
+    status: 404,
+    title: 'There is no such notice',
+    remedy: '`GET /v1/notices` lists those that are kept.',
+  },
+  mute_not_found: {
+    status: 404,
+    title: 'There is no such mute',
+    remedy: '`GET /v1/mutes` lists those that hold or will.',
+  },
   key_not_found: { status: 404, title: 'There is no such key', remedy: '`GET /v1/keys` lists the keys that exist.' },
   method_not_allowed: {
     status: 405,
@@ -148,6 +163,16 @@ export const PROBLEMS = Object.freeze({
     status: 409,
     title: 'No worker has the definition that asked',
     remedy: 'Try again when a worker with that code runs. The question stands until `expires_at`.',
+  },
+  notice_open: {
+    status: 409,
+    title: 'The notice is still to be sent',
+    remedy: 'Only what is over is sent again. `next_at` says when it is tried.',
+  },
+  too_many_notifiers: {
+    status: 409,
+    title: 'The tenant has as many notifiers as it may',
+    remedy: 'Delete one, or widen what another one tells.',
   },
   input_gone: {
     status: 410,
@@ -234,6 +259,11 @@ export const PROBLEMS = Object.freeze({
     status: 500,
     title: 'The stored bytes are not the ones that were put',
     remedy: 'The artifact store lost or changed data. Run the runbook again.',
+  },
+  secrets_unavailable: {
+    status: 503,
+    title: 'This API keeps no secrets',
+    remedy: 'Start it with the `MUSTER_SECRET_KEY` of the workers.',
   },
   not_ready: { status: 503, title: 'Not ready', remedy: '`checks` says what is missing.' },
   hook_secret_unavailable: {

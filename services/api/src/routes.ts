@@ -27,6 +27,9 @@ import { listRowsRoute } from './routes/list-rows.ts';
 import { listRunbooks } from './routes/list-runbooks.ts';
 import { listRunsRoute } from './routes/list-runs.ts';
 import { listStandings } from './routes/list-standings.ts';
+import { muteRoutes } from './routes/mutes.ts';
+import { noticeRoutes } from './routes/notices.ts';
+import { notifierRoutes } from './routes/notifiers.ts';
 import { postHook } from './routes/post-hook.ts';
 import { postUpload } from './routes/post-upload.ts';
 import { replayDeliveryRoute } from './routes/replay-delivery.ts';
@@ -70,5 +73,8 @@ export function registerRoutes(api: Api, deps: ApiDeps, keys: KeyRing): void {
   getQuota(api, deps);
   setQuota(api, deps);
   listAuditRoute(api, deps);
+  notifierRoutes(api, deps);
+  noticeRoutes(api, deps);
+  muteRoutes(api, deps);
   postMcp(api, workflowAgentTools(deps));
 }

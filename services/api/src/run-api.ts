@@ -51,8 +51,9 @@ export async function startApi(config: Config, logger: Logger): Promise<RunningA
       const outcome = await bootstrapKey(db, config.bootstrapKeyFile);
       logger.info({ file: config.bootstrapKeyFile, outcome }, 'bootstrap key');
     }
-    const { uploadMaxBytes, maxWaiters, selfApproval } = config;
-    const { api } = buildApi({ db, artifacts, catalog, logger, uploadMaxBytes, maxWaiters, selfApproval, ...inbox });
+    const { uploadMaxBytes, maxWaiters, selfApproval, notifyPrivate } = config;
+    const settings = { uploadMaxBytes, maxWaiters, selfApproval, notifyPrivate };
+    const { api } = buildApi({ db, artifacts, catalog, logger, ...settings, ...inbox });
     undo.unshift(() => api.close());
     const address = await api.listen({ host: config.host, port: config.port });
     return {

@@ -13,6 +13,7 @@ import { DISPATCHER, dispatcher, reconciler } from './maintenance/dispatcher.ts'
 import { expirer } from './maintenance/expirer.ts';
 import { hookWithdrawer, INBOX, inbox } from './maintenance/inbox.ts';
 import { MaintenanceRunner } from './maintenance/maintenance-service.ts';
+import { notifier } from './maintenance/notifier.ts';
 import { permitSweeper } from './maintenance/permit-sweeper.ts';
 import { pruner } from './maintenance/pruner.ts';
 import { queueKeeper } from './maintenance/queue-keeper.ts';
@@ -28,7 +29,14 @@ import type { WorkerContext } from './worker-context.ts';
 export interface WorkerParts {
   readonly config: Pick<
     Config,
-    'workerConcurrency' | 'sliceMs' | 'lockMs' | 'stallCheckMs' | 'dispatchWindow' | 'retentionDays' | 'withdrawAfterMs'
+    | 'workerConcurrency'
+    | 'sliceMs'
+    | 'lockMs'
+    | 'stallCheckMs'
+    | 'dispatchWindow'
+    | 'retentionDays'
+    | 'withdrawAfterMs'
+    | 'notifyPrivate'
   >;
   readonly db: Database;
   readonly store: ArtifactStore;
@@ -101,6 +109,7 @@ export function buildWorker(parts: WorkerParts): Worker {
       expirer(db, now),
       inbox(context, () => upkeep.hurry(INBOX)),
       hookWithdrawer(context, config.withdrawAfterMs),
+      notifier({ db, box: parts.box, log, now, privateAddresses: config.notifyPrivate }),
       withdrawer(db, config.withdrawAfterMs, now),
       artifactSweeper(db, store, now),
       permitSweeper(db),

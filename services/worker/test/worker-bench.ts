@@ -151,6 +151,7 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
           dispatchWindow: 64,
           retentionDays: 90,
           withdrawAfterMs: 600_000,
+          notifyPrivate: 'allow' as const,
         },
         db: over.db ?? db,
         store: over.store ?? store,

@@ -27,6 +27,17 @@ const runRequest = z
       .describe(
         'What the run sweeps: runs of one runbook and scope are compared with each other. Default: the digest of the input, and none where it names uploads. Fleets only.',
       ),
+    callback: z
+      .strictObject({
+        url: z.string().min(1).max(2048).describe('https or http, a public address.'),
+        secret: z
+          .string()
+          .regex(/^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/, 'whsec_ and 24 to 64 bytes in Base64')
+          .optional()
+          .describe('What it is signed with (Standard Webhooks). Without one it is not signed. Never shown again.'),
+      })
+      .optional()
+      .describe('Where the answer is posted when the run is over.'),
     dry_run: z.boolean().optional().describe('Count subjects and targets, and assess nothing. Fleets only.'),
   })
   .meta({ id: 'RunRequest' });

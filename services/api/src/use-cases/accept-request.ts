@@ -3,6 +3,7 @@
  * and the run is accepted in one transaction. The answer is given after the commit; a failure on the way is an error and
  * leaves nothing.
  */
+import { randomUUID } from 'node:crypto';
 import { composeAcceptance, type Definition, DocumentFault } from '@muster/host';
 import {
   type AcceptOutcome,
@@ -16,6 +17,7 @@ import type { ApiDeps } from '../api-deps.ts';
 import type { Caller } from '../caller.ts';
 import { Problem } from '../problems.ts';
 import { inputProblem } from './input-document.ts';
+import { requireBox } from './notifiers.ts';
 
 /** A run to be accepted. */
 export interface RunToAccept {
@@ -30,6 +32,8 @@ export interface RunToAccept {
   readonly rerun?: RunAcceptance['rerun'] | undefined;
   /** What the run sweeps, for whoever sweeps it again. */
   readonly scope?: string | undefined;
+  /** Where the answer is posted; the secret is as it was given. */
+  readonly callback?: { readonly url: string; readonly secret?: string | undefined } | undefined;
   readonly session: SessionChoice;
   /** The request's key and what its body digests to. */
   readonly idempotency?: RunAcceptance['idempotency'] | undefined;
@@ -45,7 +49,7 @@ export async function acceptRequest(deps: ApiDeps, caller: Caller, asked: RunToA
 }
 
 async function acceptanceOf(deps: ApiDeps, caller: Caller, asked: RunToAccept): Promise<RunAcceptance> {
-  const { canaryPercent, definition, idempotency, input, now, parentRunId, rerun, session } = asked;
+  const { callback, canaryPercent, definition, idempotency, input, now, parentRunId, rerun, session } = asked;
   try {
     return await composeAcceptance({
       tenant: caller.tenant,
@@ -57,6 +61,7 @@ async function acceptanceOf(deps: ApiDeps, caller: Caller, asked: RunToAccept): 
       acceptedAt: deps.now?.() ?? new Date(),
       dryRun: asked.dryRun ?? false,
       ...(asked.scope !== undefined && { scopeKey: asked.scope }),
+      ...(callback !== undefined && sealedCallback(deps, callback)),
       ...(canaryPercent !== undefined && { canaryPercent }),
       ...(parentRunId !== undefined && { parentRunId }),
       ...(rerun !== undefined && { rerun }),
@@ -65,6 +70,13 @@ async function acceptanceOf(deps: ApiDeps, caller: Caller, asked: RunToAccept): 
   } catch (error) {
     throw error instanceof DocumentFault ? inputProblem(error) : error;
   }
+}
+
+/** The id is chosen here, because the secret is sealed under it. */
+function sealedCallback(deps: ApiDeps, { url, secret }: NonNullable<RunToAccept['callback']>) {
+  const id = randomUUID();
+  const sealed = secret === undefined ? undefined : requireBox(deps).seal(Buffer.from(secret), id);
+  return { id, callback: { url, ...(sealed !== undefined && { secret: sealed }) } };
 }
 
 /** A run that was started. */

@@ -6,6 +6,7 @@ import type { ApiDeps } from '../api-deps.ts';
 import type { Caller } from '../caller.ts';
 import { Problem } from '../problems.ts';
 import { acceptRequest, readOutcome, type StartedRun } from './accept-request.ts';
+import { checkReceiver } from './notifiers.ts';
 import { resolveDefinition } from './resolve-definition.ts';
 
 /** What is asked for. */
@@ -22,6 +23,8 @@ export interface RunRequest {
   readonly dry_run?: boolean | undefined;
   /** What it sweeps; default the digest of the input, and none over uploads. */
   readonly scope?: string | undefined;
+  /** Where the answer is posted. */
+  readonly callback?: { readonly url: string; readonly secret?: string | undefined } | undefined;
 }
 
 export interface StartOptions {
@@ -46,6 +49,7 @@ export async function startRun(
   if (definition.runbook.form !== 'fleet' && (dry_run || canary_percent !== undefined || scope !== undefined)) {
     throw notAFleet(definition.runbook.name);
   }
+  if (request.callback !== undefined) checkReceiver(deps, 'body/callback/url', request.callback.url);
   const { idempotencyKey, session } = options;
   const outcome = await acceptRequest(deps, caller, {
     definition,
@@ -56,6 +60,9 @@ export async function startRun(
     canaryPercent: canary_percent,
     dryRun: dry_run,
     scope,
+    canaryPercent: request.canary_percent,
+    dryRun: request.dry_run,
+    callback: request.callback,
     session,
     // The instant of acceptance is not in the digest: a repeated request comes later by nature.
     ...(idempotencyKey !== undefined && {

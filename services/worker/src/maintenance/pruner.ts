@@ -1,13 +1,23 @@
-import { condemnOldRuns, type Database, dropEmptyPartitions, forgetDeliveries, forgetRuns } from '@muster/results';
+import {
+  condemnOldRuns,
+  type Database,
+  dropEmptyPartitions,
+  forgetDeliveries,
+  forgetMutes,
+  forgetNotices,
+  forgetRuns,
+} from '@muster/results';
 import type { MaintenanceService } from './maintenance-service.ts';
 
 const DAY_MS = 86_400_000;
 const LIMIT = 50;
 const DELIVERY_LIMIT = 1000;
+const NOTICE_LIMIT = 1000;
 
 /**
  * Prunes old runs: their artifacts are condemned first, the sweeper deletes them, and the rows go last. The newest
- * finished sweep of each scope stays. Deliveries of webhooks go as old as runs do.
+ * finished sweep of each scope stays. Deliveries of webhooks, notices and
+ * mutes that are over go as old as runs do.
  */
 export function pruner(db: Database, retentionDays: number, now: () => Date): MaintenanceService {
   return {
@@ -19,7 +29,9 @@ export function pruner(db: Database, retentionDays: number, now: () => Date): Ma
       const forgotten = await forgetRuns(db, condemned);
       const dropped = await dropEmptyPartitions(db, { before: finishedBefore });
       const deliveries = await forgetDeliveries(db, { doneBefore: finishedBefore, limit: DELIVERY_LIMIT });
-      return { forgotten: forgotten.length, dropped: dropped.length, deliveries };
+      const notices = await forgetNotices(db, finishedBefore, NOTICE_LIMIT);
+      const mutes = await forgetMutes(db, finishedBefore);
+      return { forgotten: forgotten.length, dropped: dropped.length, deliveries, notices, mutes };
     },
   };
 }
