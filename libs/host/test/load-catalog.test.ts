@@ -1,8 +1,10 @@
 /** The catalog of a process: shipped runbooks and those of a module, checked whole; a digest for each definition. */
+
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { shippedRunbooks } from '@muster/runbooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ConfigError, loadCatalog } from '../src/index.ts';
 
@@ -68,7 +70,7 @@ async function digestOf(parts: Parts, buildId?: string): Promise<string | undefi
 
 test('a module stands beside the shipped runbooks, found by name and by digest', async () => {
   const loaded = await loadCatalog({ runbooksModule: await moduleOf(), buildId: undefined });
-  expect([...loaded.byName.keys()].sort()).toEqual(['kubernetes_workloads', 'load']);
+  expect([...loaded.byName.keys()].sort()).toEqual([...shippedRunbooks.map(({ name }) => name), 'load'].sort());
   for (const definition of loaded.byName.values()) {
     expect(definition.digest).toMatch(/^[0-9a-f]{64}$/);
     expect(loaded.byDigest.get(definition.digest)).toBe(definition);

@@ -46,6 +46,17 @@ const ACCESS: Readonly<Record<string, Access>> = {
   'GET /v1/quota': 'admin',
   'PUT /v1/quota': 'admin',
   'GET /v1/audit': 'admin',
+  'GET /v1/notifiers': 'reader',
+  'GET /v1/notifiers/:name': 'reader',
+  'PUT /v1/notifiers/:name': 'admin',
+  'DELETE /v1/notifiers/:name': 'admin',
+  'POST /v1/notifiers/:name/test': 'runner',
+  'POST /v1/notifiers/:name/announce': 'runner',
+  'GET /v1/notices': 'reader',
+  'POST /v1/notices/:notice_id/replay': 'runner',
+  'GET /v1/mutes': 'reader',
+  'POST /v1/mutes': 'runner',
+  'DELETE /v1/mutes/:mute_id': 'runner',
   'POST /mcp': 'reader',
 };
 const ROLES: readonly ApiRole[] = ['reader', 'runner', 'approver', 'admin'];
@@ -55,6 +66,8 @@ const concrete = (url: string) =>
     .replace(':run_id', '6f1f2c9e-0c0a-4f5e-9f57-0c5a3a2c1b11')
     .replace(':key_id', '6f1f2c9e-0c0a-4f5e-9f57-0c5a3a2c1b11')
     .replace(':delivery_id', '6f1f2c9e-0c0a-4f5e-9f57-0c5a3a2c1b11')
+    .replace(':notice_id', '6f1f2c9e-0c0a-4f5e-9f57-0c5a3a2c1b11')
+    .replace(':mute_id', '6f1f2c9e-0c0a-4f5e-9f57-0c5a3a2c1b11')
     .replace(':ref', newArtifactRef())
     .replace(':name', 'fleet_check');
 
@@ -182,6 +195,18 @@ describe('tenants', () => {
       'GET /v1/runbooks/:name',
       // Its isolation has tests of its own: mcp-ports and mcp-tools.
       'POST /mcp',
+      // Those of notices have tests of their own: notices.
+      'GET /v1/notifiers',
+      'GET /v1/notifiers/:name',
+      'PUT /v1/notifiers/:name',
+      'DELETE /v1/notifiers/:name',
+      'POST /v1/notifiers/:name/test',
+      'POST /v1/notifiers/:name/announce',
+      'GET /v1/notices',
+      'POST /v1/notices/:notice_id/replay',
+      'GET /v1/mutes',
+      'POST /v1/mutes',
+      'DELETE /v1/mutes/:mute_id',
       // Those of hooks have tests of their own: hooks.
       'POST /v1/hooks/:name',
       'GET /v1/deliveries',

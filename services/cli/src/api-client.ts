@@ -102,6 +102,44 @@ export interface QuotaView {
   readonly max_in_flight_chunks: number | null;
 }
 
+/** Where notices go. */
+export interface NotifierView {
+  readonly name: string;
+  readonly url: string;
+  readonly format: string;
+  readonly runbooks: readonly string[] | null;
+  readonly scopes: readonly string[] | null;
+  readonly targets: readonly string[] | null;
+  readonly changes: readonly string[];
+  readonly enabled: boolean;
+  /** Shown once, when it was made. */
+  readonly secret?: string;
+}
+
+/** What was filed to be told. */
+export interface NoticeView {
+  readonly notice_id: string;
+  readonly kind: string;
+  readonly notifier?: string;
+  readonly run_id?: string;
+  readonly state: string;
+  readonly attempts: number;
+  readonly last_status?: number;
+  readonly last_error?: string;
+  readonly created_at: string;
+}
+
+export interface MuteView {
+  readonly mute_id: string;
+  readonly reason: string;
+  readonly from: string;
+  readonly until: string;
+  readonly runbook?: string;
+  readonly scope?: string;
+  readonly subject?: string;
+  readonly target?: string;
+}
+
 export interface RunbookView {
   readonly name: string;
   readonly version: string;
@@ -281,6 +319,50 @@ export class ApiClient {
   /** Works on a delivery once more. */
   replayDelivery(id: string): Promise<DeliveryView> {
     return this.#json('POST', `/v1/deliveries/${encodeURIComponent(id)}/replay`);
+  }
+
+  async listNotifiers(): Promise<NotifierView[]> {
+    return (await this.#json<{ notifiers: NotifierView[] }>('GET', '/v1/notifiers')).notifiers;
+  }
+
+  getNotifier(name: string): Promise<NotifierView> {
+    return this.#json('GET', `/v1/notifiers/${encodeURIComponent(name)}`);
+  }
+
+  setNotifier(name: string, body: unknown): Promise<NotifierView> {
+    return this.#json('PUT', `/v1/notifiers/${encodeURIComponent(name)}`, body);
+  }
+
+  deleteNotifier(name: string): Promise<void> {
+    return this.#json('DELETE', `/v1/notifiers/${encodeURIComponent(name)}`);
+  }
+
+  /** Files a test, or everything that is wrong now. */
+  fileNotice(name: string, what: 'test' | 'announce'): Promise<{ notice_id: string }> {
+    return this.#json('POST', `/v1/notifiers/${encodeURIComponent(name)}/${what}`, {});
+  }
+
+  /** Notices, newest first, at most `limit`. */
+  async listNotices(query: { state?: string; notifier?: string; limit: number }): Promise<NoticeView[]> {
+    const { limit, ...filters } = query;
+    const search = new URLSearchParams({ ...filters, limit: String(Math.min(100, limit)) });
+    return (await this.#json<{ notices: NoticeView[] }>('GET', `/v1/notices?${search}`)).notices;
+  }
+
+  replayNotice(noticeId: string): Promise<{ notice_id: string }> {
+    return this.#json('POST', `/v1/notices/${encodeURIComponent(noticeId)}/replay`, {});
+  }
+
+  mute(body: unknown): Promise<MuteView> {
+    return this.#json('POST', '/v1/mutes', body);
+  }
+
+  async listMutes(): Promise<MuteView[]> {
+    return (await this.#json<{ mutes: MuteView[] }>('GET', '/v1/mutes')).mutes;
+  }
+
+  unmute(muteId: string): Promise<void> {
+    return this.#json('DELETE', `/v1/mutes/${encodeURIComponent(muteId)}`);
   }
 
   /** Answers what a run asks. */

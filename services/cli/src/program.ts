@@ -12,6 +12,9 @@ import type { DeliveryOptions } from './commands/delivery.ts';
 import type { DiffOptions } from './commands/diff.ts';
 import type { InterruptionsOptions } from './commands/interruptions.ts';
 import type { McpOptions } from './commands/mcp.ts';
+import type { MuteOptions } from './commands/mutes.ts';
+import type { NoticesOptions } from './commands/notices.ts';
+import { NOTIFIER_ACTIONS, type NotifierAction, type NotifierOptions } from './commands/notifier.ts';
 import type { QuotaOptions } from './commands/quota.ts';
 import type { RerunOptions } from './commands/rerun.ts';
 import type { ResumeOptions } from './commands/resume.ts';
@@ -234,6 +237,95 @@ export function buildProgram(done: (code: number) => void): Command {
       const config = readConfig(process.env);
       const { runbooksCommand } = await import('./commands/runbooks.ts');
       done(await runbooksCommand(config, options));
+    });
+
+  example(
+    program.command('notifiers').description('List where notices go, one notifier a line.'),
+    'muster notifiers --json',
+  )
+    .option('--json', 'print one notifier a line as JSON')
+    .action(async (options: { json?: boolean }) => {
+      const { notifiersCommand } = await import('./commands/notifier.ts');
+      done(await notifiersCommand(await api(), options));
+    });
+
+  example(
+    program
+      .command('notifier')
+      .description('Set, show, try or delete where notices go, or have everything told that is wrong now.'),
+    'muster notifier set ops --url https://hooks.example.com/muster --changes newly_problem,fixed',
+  )
+    .addArgument(new Argument('<action>', 'what to do').choices(NOTIFIER_ACTIONS))
+    .argument('<name>', 'name of the notifier')
+    .option('--url <url>', 'where its notices are posted')
+    .addOption(new Option('--format <format>', 'what it is told').choices(['muster', 'slack', 'envelope']))
+    .option('--runbook <name>', 'only of this runbook; may be given more than once', append)
+    .option('--scope <key>', 'only of this scope; may be given more than once', append)
+    .option('--target <name>', 'only of this target; may be given more than once', append)
+    .option('--changes <words>', 'the changes that are told; several with commas', (text) => text.split(','))
+    .option('--disable', 'file nothing for it')
+    .option('--json', 'print the notifier as JSON')
+    .action(async (action: NotifierAction, name: string, options: NotifierOptions) => {
+      const { notifierCommand } = await import('./commands/notifier.ts');
+      done(await notifierCommand(await api(), action, name, options));
+    });
+
+  example(
+    program.command('notices').description('List notices with what became of them, one a line, newest first.'),
+    'muster notices --state dead',
+  )
+    .addOption(
+      new Option('--state <state>', 'only notices in this state').choices(['pending', 'sent', 'dead', 'dropped']),
+    )
+    .option('--notifier <name>', 'only those of this notifier')
+    .option('--limit <count>', 'how many at most', wholeNumber(1, 100), 20)
+    .option('--json', 'print one notice a line as JSON')
+    .action(async (options: NoticesOptions) => {
+      const { noticesCommand } = await import('./commands/notices.ts');
+      done(await noticesCommand(await api(), options));
+    });
+
+  example(
+    program.command('resend').description('Send a notice that is over once more, as it was.'),
+    'muster resend 0190cf3e-6f3a-7c1e-9b1e-3d5f6a7b8c9d',
+  )
+    .argument('<notice>', 'id of the notice')
+    .action(async (noticeId: string) => {
+      const { resendCommand } = await import('./commands/notices.ts');
+      done(await resendCommand(await api(), noticeId));
+    });
+
+  example(
+    program.command('mute').description('Do not tell of some subjects for a while; they stay counted, as muted.'),
+    'muster mute --subject "shop/*" --until 2026-12-01T06:00:00Z --reason "moving house"',
+  )
+    .requiredOption('--reason <text>', 'why')
+    .requiredOption('--until <instant>', 'when it ends, RFC 3339 with a zone')
+    .option('--from <instant>', 'when it begins: a window of maintenance')
+    .option('--runbook <name>', 'only of this runbook')
+    .option('--scope <key>', 'only of this scope')
+    .option('--subject <pattern>', 'only subjects like this; * is any characters')
+    .option('--target <pattern>', 'only targets like this; * is any characters')
+    .action(async (options: MuteOptions) => {
+      const { muteCommand } = await import('./commands/mutes.ts');
+      done(await muteCommand(await api(), options));
+    });
+
+  example(program.command('mutes').description('List what is muted or will be, one a line.'), 'muster mutes --json')
+    .option('--json', 'print one mute a line as JSON')
+    .action(async (options: { json?: boolean }) => {
+      const { mutesCommand } = await import('./commands/mutes.ts');
+      done(await mutesCommand(await api(), options));
+    });
+
+  example(
+    program.command('unmute').description('End a mute now; what became a problem under it is told by the next sweep.'),
+    'muster unmute 0190cf3e-6f3a-7c1e-9b1e-3d5f6a7b8c9d',
+  )
+    .argument('<mute>', 'id of the mute')
+    .action(async (muteId: string) => {
+      const { unmuteCommand } = await import('./commands/mutes.ts');
+      done(await unmuteCommand(await api(), muteId));
     });
 
   example(

@@ -105,7 +105,7 @@ describe('output', () => {
 
   test('every command has a help with an example', async () => {
     const { out } = await muster(['--help']);
-    const commands = [...out.matchAll(/^ {2}([a-z]+) \[options\]/gm)].map(([, name]) => name as string);
+    const commands = [...out.matchAll(/^ {2}([a-z]+) (?:\[options\]|<)/gm)].map(([, name]) => name as string);
     expect(commands).toEqual([
       'run',
       'try',
@@ -120,6 +120,13 @@ describe('output', () => {
       'deliveries',
       'delivery',
       'runbooks',
+      'notifiers',
+      'notifier',
+      'notices',
+      'resend',
+      'mute',
+      'mutes',
+      'unmute',
       'quota',
       'mcp',
       'serve',
