@@ -60,8 +60,6 @@ export async function startRun(
     canaryPercent: canary_percent,
     dryRun: dry_run,
     scope,
-    canaryPercent: request.canary_percent,
-    dryRun: request.dry_run,
     callback: request.callback,
     session,
     // The instant of acceptance is not in the digest: a repeated request comes later by nature.
