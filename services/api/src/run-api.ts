@@ -23,6 +23,9 @@ import { migrate, openDatabase, ResultsError } from '@muster/results';
 import { BootstrapKeyError, bootstrapKey } from './bootstrap-key.ts';
 import { buildApi } from './build-api.ts';
 
+/** A flood of senders connects at once; who finds the queue full tries again after seconds. The system may have less. */
+const BACKLOG = 4096;
+
 /** A running API. */
 export interface RunningApi {
   /** `http://host:port` */
@@ -55,7 +58,7 @@ export async function startApi(config: Config, logger: Logger): Promise<RunningA
     const settings = { uploadMaxBytes, maxWaiters, selfApproval, notifyPrivate };
     const { api } = buildApi({ db, artifacts, catalog, logger, ...settings, ...inbox });
     undo.unshift(() => api.close());
-    const address = await api.listen({ host: config.host, port: config.port });
+    const address = await api.listen({ host: config.host, port: config.port, backlog: BACKLOG });
     return {
       address,
       async close(graceMs) {
