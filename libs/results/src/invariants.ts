@@ -5,6 +5,7 @@
  * One statement an invariant; each returns tenant, run and a sentence for everything that breaks it.
  */
 
+import { CHANGE_WORDS } from './changes.ts';
 import type { Queryable } from './database.ts';
 import { PLACE } from './plan-chunks.ts';
 
@@ -12,6 +13,7 @@ export type InvariantName =
   | 'every_run_is_answered'
   | 'every_subject_ends_once'
   | 'counts_add_up'
+  | 'changes_are_told_once'
   | 'nothing_came_of_stale_fences'
   | 'nothing_is_left_over';
 
@@ -87,6 +89,24 @@ const STATEMENTS: Readonly<Record<InvariantName, string>> = {
       where chunks.state = 'settled' and (chunks.ok_count, chunks.problem_count, chunks.declined_count,
         chunks.not_checked_count, chunks.cannot_cover_count) is distinct from (counted.ok, counted.problem,
         counted.declined, counted.not_checked, counted.cannot_cover)`,
+
+  changes_are_told_once: `
+    select sweeps.tenant, sweeps.run_id as "runId",
+        format('%s changes were counted, %s are told', ${CHANGE_WORDS.join(' + ')}, told.count) as what
+      from muster.sweeps cross join lateral (
+        select count(*) as count from muster.changes where changes.run_id = sweeps.run_id
+      ) told
+      where told.count <> ${CHANGE_WORDS.join(' + ')}
+    union all
+    select changes.tenant, changes.run_id, format('%s changes are of a run that recorded none', count(*))
+      from muster.changes left join muster.sweeps on sweeps.run_id = changes.run_id
+      where sweeps.run_id is null
+        and not exists (select from muster.forgotten_runs where forgotten_runs.run_id = changes.run_id)
+      group by changes.tenant, changes.run_id
+    union all
+    select scopes.tenant, null, format('an identity of scope %s has %s standings', scopes.id, count(*))
+      from muster.sweep_scopes scopes join muster.scope_standings known on known.scope_id = scopes.id
+      group by scopes.tenant, scopes.id, known.identity having count(*) > 1`,
 
   // A settled chunk, a final run and a question keep the fence of the attempt that made them so.
   nothing_came_of_stale_fences: `

@@ -1,7 +1,7 @@
 /** What SQL finds over any history of sweeps is what a simple model in memory finds. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ChangeWord } from '../src/index.ts';
-import { pageChanges, pageStandings } from '../src/index.ts';
+import { invariants, pageChanges, pageStandings } from '../src/index.ts';
 import { newTenant, openStore, type Store } from './store.ts';
 import { type RowEnd, RULES, type SweptRow, swept, WHOLE } from './sweeps.ts';
 
@@ -143,6 +143,7 @@ test.each([1, 7, 42, 1000, 20_261_130, 77_777])('histories of seed %i', { timeou
     ]);
     expect(new Map(stored.sort()), what).toEqual(new Map([...model.known].sort()));
   }
+  expect(await invariants(store.db)).toEqual([]);
 });
 
 function nightOf(at: Date | null): number | null {

@@ -9,6 +9,7 @@ import {
   pageChanges,
   pageStandings,
   requestCancel,
+  rowStandings,
 } from '../src/index.ts';
 import {
   acceptance,
@@ -443,7 +444,11 @@ describe('reading', () => {
     expect(await of({ after: 3 })).toEqual([['still_problem'], undefined]);
     expect(await of({ target: 'north' })).toEqual([['newly_problem', 'still_problem'], undefined]);
     expect(await of({ changes: ['fixed', 'gone'] })).toEqual([['gone', 'fixed'], undefined]);
-    expect(await of({ tenant: (await newTenant(store.db)).tenant })).toEqual([[], undefined]);
+    const stranger = (await newTenant(store.db)).tenant;
+    expect(await of({ tenant: stranger })).toEqual([[], undefined]);
+    expect(await getSweep(store.db, { tenant: stranger, runId: run.id })).toBeUndefined();
+    expect((await rowStandings(store.db, { ...run, tenant: stranger }, ['a'])).size).toBe(0);
+    expect((await rowStandings(store.db, run, ['a', 'missing'])).size).toBe(1);
   });
 
   test('standings are those of a tenant, by scope, runbook and standing, in pages', async () => {

@@ -16,6 +16,7 @@ import {
 } from '../src/index.ts';
 import type { Store, Tenant } from './store.ts';
 import { accepted, collected, completed, frozen, newTenant, OK, openStore, PROBLEM, reread, times } from './store.ts';
+import { swept } from './sweeps.ts';
 
 let store: Store;
 let owner: Tenant;
@@ -188,6 +189,23 @@ describe('the invariants', () => {
     const run = await completed(store.db, owner, {}, { sizes: [3] });
     await tamper(sql, run.id);
     expect(await broken()).toContainEqual(['counts_add_up', run.id]);
+  });
+
+  test.each([
+    ['a change that is missing', 'delete from muster.changes where run_id = $1'],
+    ['changes of a run that recorded none', 'update muster.changes set run_id = gen_random_uuid() where run_id = $1'],
+    [
+      'a second standing',
+      `insert into muster.scope_standings (scope_id, identity, subject_key, sweeps_in_standing, unknown_since, last_run_id,
+          as_of, steady)
+        select scope_id, identity, subject_key, 0, now(), last_run_id, as_of, false from muster.scope_standings
+          where last_run_id = $1`,
+    ],
+  ])('name changes that are not told once: %s', async (_what, sql) => {
+    await swept(store.db, owner, [['a', 'ok']], { acceptedAt: new Date('2026-01-01T00:00:00Z') });
+    const { run } = await swept(store.db, owner, [['a', 'problem']], { acceptedAt: new Date('2026-01-02T00:00:00Z') });
+    await tamper(sql, run.id);
+    expect((await broken()).map(([invariant]) => invariant)).toContain('changes_are_told_once');
   });
 
   test.each([

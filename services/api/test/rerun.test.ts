@@ -174,7 +174,7 @@ describe('how a run is started', () => {
     const { body } = await start({ runbook: 'fleet_check', scope: 'nightly' });
     expect((await rowOf(fixture, body.run_id, TENANT)).scopeKey).toBe('nightly');
     const upload = await fixture.ask('/v1/uploads?name=a', { method: 'POST', raw: 'a' });
-    const over = { runbook: 'fleet_check', input: { ref: upload.body.ref } };
+    const over = { runbook: 'fleet_check', input: { files: [{ ref: upload.body.ref }] } };
     const bare = await start(over);
     expect((await rowOf(fixture, bare.body.run_id, TENANT)).scopeKey).toBeNull();
     const named = await start({ ...over, scope: 'nightly' });

@@ -91,6 +91,7 @@ describe('withdrawn in the middle of', () => {
       ]);
       expect(result.subjects).toMatchObject({ total: 20, problem: 7, not_checked: 13 });
       expect(result.verdicts).toHaveLength(7);
+      expect(result.changes).toMatchObject({ outcome: 'first', counts: { baseline: 7 } });
       expect(result.verdict_meanings).toMatchObject({ overloaded: 'its load is over 90' });
     }
     if (phase === 'collect') {
