@@ -1,9 +1,11 @@
 /** The runbooks that are shipped, and the demo's inputs. */
 import { defineRunbook, type Runbook } from '@muster/envelope';
+import { diskHealth } from './disk-health/disk-health.ts';
 import { hostPatchPosture } from './host-patch-posture/host-patch-posture.ts';
 import { kubernetesWorkloads } from './kubernetes-workloads/kubernetes-workloads.ts';
 
 export { type DemoInput, demoPods } from './demo/demo-pods.ts';
+export { diskHealth } from './disk-health/disk-health.ts';
 export { hostPatchPosture } from './host-patch-posture/host-patch-posture.ts';
 export { INPUT_FILE_TOOL, type InputFile } from './inputs/open-input.ts';
 export { kubernetesWorkloads } from './kubernetes-workloads/kubernetes-workloads.ts';
@@ -13,4 +15,5 @@ export type { WorkloadSubject } from './kubernetes-workloads/pod-facts.ts';
 export const shippedRunbooks: readonly Runbook[] = Object.freeze([
   defineRunbook(kubernetesWorkloads),
   defineRunbook(hostPatchPosture),
+  defineRunbook(diskHealth),
 ]);

@@ -1,7 +1,8 @@
 /** A verdict as a sentence for the person on call, made of facts alone. */
 import { durationText } from '../inputs/time-fact.ts';
+import { NONE } from '../judging/assess-by-rules.ts';
 import type { HostFacts } from './host-facts.ts';
-import { NONE, type PatchSignals, UNTOLD } from './patch-signals.ts';
+import { type PatchSignals, UNTOLD } from './patch-signals.ts';
 import type { Verdict } from './verdicts.ts';
 
 /** The sentence, or undefined where the deciding rule's label already says it. */

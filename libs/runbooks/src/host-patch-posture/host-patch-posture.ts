@@ -10,7 +10,7 @@ import { patchInput } from './patch-input.ts';
 import { type PatchSubject, subjectKey } from './patch-subject.ts';
 import { planHosts } from './plan-hosts.ts';
 import { DEFAULT_RULES, OTHERWISE } from './rules.ts';
-import { STANDINGS } from './verdicts.ts';
+import { WORDS } from './verdicts.ts';
 
 export const hostPatchPosture: RunbookDeclaration<PatchSubject> = {
   name: 'host_patch_posture',
@@ -19,7 +19,7 @@ export const hostPatchPosture: RunbookDeclaration<PatchSubject> = {
     'Judges hosts by what apt, dpkg, dnf, yum, zypper and needrestart print: security and other updates, reboots and restarts, broken packages, distributions out of support.',
   resultKind: 'verdict/host-patch-posture',
   rules: { name: 'patch-posture', version: '1.0.0', list: DEFAULT_RULES, otherwise: OTHERWISE },
-  verdicts: { decider: DECIDER, standings: STANDINGS },
+  verdicts: { decider: DECIDER, standings: WORDS.standings },
   composedOf: [INPUT_FILE_TOOL],
   input: patchInput,
   fleet: {

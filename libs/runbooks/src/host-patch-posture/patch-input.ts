@@ -1,7 +1,7 @@
 /** What a run of host_patch_posture takes: a closed object. */
 import { z } from 'zod';
 import { inputFields } from '../inputs/input-fields.ts';
-import { DEFAULT_THRESHOLDS, type Thresholds } from './thresholds.ts';
+import { DEFAULT_THRESHOLDS } from './thresholds.ts';
 
 export const patchInput = z.strictObject({
   ...inputFields({ target: 'host', subjects: 'hosts' }),
@@ -30,11 +30,3 @@ export const patchInput = z.strictObject({
 });
 
 export type PatchInput = z.infer<typeof patchInput>;
-
-/** The run's thresholds, or the shared defaults when the input sets none. */
-export function readThresholds(input: Readonly<Record<string, unknown>>): Thresholds {
-  const keys = Object.keys(DEFAULT_THRESHOLDS) as (keyof Thresholds)[];
-  if (keys.every((key) => input[key] === undefined)) return DEFAULT_THRESHOLDS;
-  const set = keys.map((key) => [key, input[key] ?? DEFAULT_THRESHOLDS[key]]);
-  return Object.fromEntries(set) as unknown as Thresholds;
-}

@@ -1,10 +1,10 @@
 /** What the rules compare: facts, made into one value a question. */
+
 import { CLOCK_SKEW_SECONDS } from '../inputs/time-fact.ts';
+import { NONE } from '../judging/assess-by-rules.ts';
 import type { HostFacts } from './host-facts.ts';
 import { supportEnd } from './support-dates.ts';
 
-/** Where there is nothing to say. */
-export const NONE = 'none';
 /** A count or an age that nobody told. */
 export const UNTOLD = -1;
 

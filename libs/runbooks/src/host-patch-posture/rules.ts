@@ -6,9 +6,9 @@
  * - `up_to_date` is given by a rule that saw a whole list without an update. An inventory says nothing about updates.
  */
 
-import type { DecideRule, DefaultBranch } from 'footprintjs';
+import type { DefaultBranch } from 'footprintjs';
 import { durationText } from '../inputs/time-fact.ts';
-import { NONE } from './patch-signals.ts';
+import { NONE, type Rule as RuleOf } from '../judging/assess-by-rules.ts';
 import { DEFAULT_THRESHOLDS, type Thresholds } from './thresholds.ts';
 import type { Verdict } from './verdicts.ts';
 
@@ -17,7 +17,7 @@ export const OTHERWISE: DefaultBranch & { readonly branch: Verdict; readonly lab
   label: 'it tells neither of updates nor of restarts',
 };
 
-export type Rule = DecideRule<Record<string, unknown>> & { readonly then: Verdict; readonly label: string };
+type Rule = RuleOf<Verdict>;
 
 /** Builds the rules for one run's thresholds. */
 export function buildRules({ other_updates_allowed: allowed, max_index_age_seconds }: Thresholds): readonly Rule[] {
