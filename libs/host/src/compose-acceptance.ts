@@ -6,7 +6,7 @@ import { answerDeclaration, rulesText } from '@muster/envelope';
 import type { RunAcceptance } from '@muster/results';
 import { describeRunbook } from './describe-runbook.ts';
 import { faultSentence, fieldFaults } from './field-faults.ts';
-import { DocumentFault, INPUT_BOUNDS, readDocument, sha256 } from './input-document.ts';
+import { DocumentFault, INPUT_BOUNDS, type InputDocument, readDocument, sha256 } from './input-document.ts';
 import type { Definition } from './load-catalog.ts';
 
 type FromDefinition = 'definition' | 'input' | 'form' | 'uploads' | 'deadlineAt' | 'errorBudget';
@@ -27,8 +27,7 @@ export interface RunAsked extends Omit<RunAcceptance, FromDefinition | 'now'> {
  */
 export async function composeAcceptance(asked: RunAsked): Promise<RunAcceptance> {
   const { definition, input, now, acceptedAt, ...rest } = asked;
-  const document = readDocument(input, 'input', INPUT_BOUNDS);
-  await checkInput(definition, input);
+  const document = await readInput(definition, input);
   return {
     ...limitsOf(definition, acceptedAt),
     ...rest,
@@ -41,9 +40,18 @@ export async function composeAcceptance(asked: RunAsked): Promise<RunAcceptance>
   };
 }
 
-async function checkInput({ runbook }: Definition, input: Readonly<Record<string, unknown>>): Promise<void> {
+/**
+ * Reads an input of a runbook.
+ *
+ * @throws DocumentFault when it is out of bounds or does not fit the runbook's schema
+ */
+export async function readInput(
+  { runbook }: Definition,
+  input: Readonly<Record<string, unknown>>,
+): Promise<InputDocument> {
+  const document = readDocument(input, 'input', INPUT_BOUNDS);
   const parsed = await runbook.input.safeParseAsync(input);
-  if (parsed.success) return;
+  if (parsed.success) return document;
   const errors = fieldFaults('input', parsed.error.issues);
   throw new DocumentFault(faultSentence(errors), errors);
 }

@@ -35,7 +35,21 @@ function faultsOf(root: string, issue: Issue): FieldFault[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({ path: place(key), expected: 'no such field' }));
   }
+  const meant = issue.code === 'invalid_union' ? meantForm(issue.errors) : undefined;
+  if (meant !== undefined) {
+    return meant.flatMap((inner) => faultsOf(root, { ...inner, path: [...issue.path, ...inner.path] } as Issue));
+  }
   return [{ path: place(), expected: cleanLine(expectationOf(issue), SHOWN_LENGTH) }];
+}
+
+/** What is wrong by the one form of a union that fits best; undefined where several fit equally well. */
+function meantForm(forms: readonly (readonly Issue[])[]): readonly Issue[] | undefined {
+  const [best, second] = forms.toSorted((a, b) => weightOf(a) - weightOf(b));
+  return best !== undefined && second !== undefined && weightOf(best) < weightOf(second) ? best : undefined;
+}
+
+function weightOf(issues: readonly Issue[]): number {
+  return issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1), 0);
 }
 
 function expectationOf(issue: Issue): string {

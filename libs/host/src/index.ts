@@ -1,4 +1,4 @@
-export { composeAcceptance, type RunAsked } from './compose-acceptance.ts';
+export { composeAcceptance, type RunAsked, readInput } from './compose-acceptance.ts';
 export { type Config, ConfigError, nearest, readConfig, requireSetting } from './config.ts';
 export { CredentialError, type CredentialFault } from './credential-error.ts';
 export {
@@ -9,7 +9,6 @@ export {
 } from './credential-resolver.ts';
 export { describeRunbook, type RunbookDescription } from './describe-runbook.ts';
 export { type FieldFault, faultSentence, fieldFaults } from './field-faults.ts';
-export { checkHookSecrets, readHookSecrets } from './hook-secrets.ts';
 export {
   ANSWER_BOUNDS,
   DocumentFault,
@@ -26,3 +25,4 @@ export { PROCESS_MEMORY } from './process-memory.ts';
 export { endWithParent, type RunningService, runProcess } from './run-process.ts';
 export { deliveryPlace, SecretBox, SecretBoxError } from './secret-box.ts';
 export { SETTINGS, type Setting } from './settings.ts';
+export { type SlotTaker, type SlotToTake, takeSlot, takeWaitingSlot } from './take-slot.ts';

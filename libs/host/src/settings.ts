@@ -199,6 +199,12 @@ export const SETTINGS = {
     unset: 'the shipped runbooks alone',
     parse: text,
   },
+  schedulesFile: {
+    name: 'MUSTER_SCHEDULES',
+    purpose: 'Path of a file of schedules (YAML or JSON) that the API applies when it starts.',
+    unset: 'schedules stay as they are',
+    parse: text,
+  },
   buildId: {
     name: 'MUSTER_BUILD_ID',
     purpose: "Name of the code behind the runbooks, part of every definition's digest.",

@@ -69,6 +69,8 @@ export {
 } from './deliveries.ts';
 export type { DispatchItem, DispatchKind } from './dispatch.ts';
 export { listDispatched, redispatch, takeDue, touchDispatched } from './dispatch.ts';
+export type { TickOffer } from './due-schedules.ts';
+export { claimSchedule, findTickable, noteEndedRuns } from './due-schedules.ts';
 export {
   ArtifactNotStagedError,
   LedgerMismatchError,
@@ -170,8 +172,31 @@ export type {
   StopReason,
 } from './run-record.ts';
 export { endsCancelled, isFinal, RUN_PRIORITIES } from './run-record.ts';
+export { isStarter } from './run-starter.ts';
 export type { RunListQuery, RunPage } from './runs.ts';
 export { getRun, getRuns, listRuns } from './runs.ts';
+export type {
+  DueSlot,
+  ScheduleDefinition,
+  ScheduleOverlap,
+  SchedulePage,
+  SchedulePause,
+  ScheduleRecord,
+  ScheduleSource,
+  ScheduleState,
+} from './schedules.ts';
+export {
+  changeSchedule,
+  createSchedule,
+  deleteSchedule,
+  findSchedule,
+  listSchedules,
+  lockSchedule,
+  lockSchedulesOfFiles,
+  moveSchedule,
+  pauseSchedule,
+  resumeSchedule,
+} from './schedules.ts';
 export { sealOverdue } from './seal-overdue.ts';
 export type { SessionChoice, SessionRecord } from './sessions.ts';
 export { ensureSession, findSession } from './sessions.ts';
@@ -195,6 +220,17 @@ export type {
 export { countOutcomes, getSubject, headRows, notCheckedGroups, pageSubjects } from './subjects.ts';
 export type { QuotaName, TenantQuota } from './tenant-quotas.ts';
 export { getTenantQuota, setTenantQuota } from './tenant-quotas.ts';
+export type { TickEnd, TickInput, TickPage, TickRecord, TickState, TickTrigger } from './ticks.ts';
+export {
+  endWaitingTick,
+  forgetTicks,
+  insertTick,
+  isTicked,
+  lastSlotOf,
+  listTicks,
+  openRunsOf,
+  waitingTick,
+} from './ticks.ts';
 export type { LimitDemand, PauseNotice, PermitReply, PermitRequest, StartDemand } from './tool-permits.ts';
 export { exchangePermits, releasePermits, sweepToolLimits } from './tool-permits.ts';
 export type { UploadStaging } from './uploads.ts';

@@ -23,6 +23,7 @@ import {
 import { appendEvents } from './run-events.ts';
 import type { RunRecord, RunScope, RunStatus } from './run-record.ts';
 import { RUN_COLUMNS } from './run-record.ts';
+import { isStarter } from './run-starter.ts';
 import { getRun, lockRun, wakeDispatcher } from './runs.ts';
 import { endWaiting } from './stop-run.ts';
 
@@ -107,7 +108,7 @@ export function answerInterruption(db: Queryable, given: InterruptionAnswer): Pr
     }
     if (question.expiresAt <= now) return { outcome: 'expired' };
     const mayBeSelf = question.selfAllowed || given.allowSelf === true;
-    if (!mayBeSelf && (await startedBy(tx, run)) === given.by.keyId) return { outcome: 'self' };
+    if (!mayBeSelf && (await isStarter(tx, run, given.by.keyId))) return { outcome: 'self' };
     await storeAnswer(tx, run, question, given, now);
     if (given.refused !== undefined) {
       const reason = boundedText(given.refused.reason ?? '', REASON_BYTES);
@@ -184,12 +185,4 @@ async function goOn(tx: Tx, run: RunRecord, now: Date): Promise<RunRecord> {
   await appendEvents(tx, rows[0]!, [{ kind: 'run_resumed' }], now);
   await wakeDispatcher(tx);
   return rows[0]!;
-}
-
-async function startedBy(tx: Tx, run: RunRecord): Promise<string | undefined> {
-  const { rows } = await tx.query<{ keyId: string }>(
-    'select owner_key_id as "keyId" from muster.sessions where tenant = $1 and id = $2',
-    [run.tenant, run.sessionId],
-  );
-  return rows[0]?.keyId;
 }

@@ -22,6 +22,7 @@ export const MIGRATIONS: readonly Migration[] = [
   migration(6, 'offered_definitions', false),
   migration(7, 'careful_turns', false),
   migration(8, 'interruptions', false),
+  migration(9, 'schedules', false),
   migration(10, 'hooks', false),
   migration(11, 'standings', false),
   migration(12, 'notices', false),

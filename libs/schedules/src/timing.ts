@@ -9,6 +9,7 @@
  * An interval counts real time and knows no zone.
  */
 import { Cron } from 'croner';
+import { closest } from 'fastest-levenshtein';
 import { z } from 'zod';
 
 const MIN_SECONDS = 60;
@@ -24,7 +25,8 @@ const cronTiming = z
   })
   .superRefine((timing, context) => {
     if (!isTimeZone(timing.time_zone)) {
-      context.addIssue({ code: 'custom', path: ['time_zone'], message: 'an IANA time zone, such as Europe/Berlin' });
+      const message = `an IANA time zone, such as ${nearestZone(timing.time_zone)}`;
+      context.addIssue({ code: 'custom', path: ['time_zone'], message });
       return;
     }
     const fault = patternFault(timing.cron);
@@ -75,6 +77,11 @@ function patternFault(pattern: string): string | undefined {
   } catch {
     return 'numbers within their fields: minutes 0-59, hours 0-23, days 1-31, months 1-12, days of the week 0-7';
   }
+}
+
+/** The zone that is spelled most alike; old names are valid too, and not offered. */
+function nearestZone(name: string): string {
+  return closest(name.slice(0, 64), Intl.supportedValuesOf('timeZone'));
 }
 
 function isTimeZone(name: string): boolean {

@@ -30,6 +30,7 @@ export function describeApi(api: Api): void {
         { name: 'runbooks', description: 'What can be run.' },
         { name: 'uploads', description: 'Input files.' },
         { name: 'artifacts', description: 'Walks, recordings and what else a run leaves behind.' },
+        { name: 'schedules', description: 'Runs that come by themselves, and the ledger of their slots.' },
         { name: 'keys', description: 'API keys.' },
         { name: 'quota', description: 'What the tenant may have at most.' },
         { name: 'audit', description: 'Who decided what.' },

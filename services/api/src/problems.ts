@@ -102,6 +102,11 @@ export const PROBLEMS = Object.freeze({
     title: 'There is no such mute',
     remedy: '`GET /v1/mutes` lists those that hold or will.',
   },
+  schedule_not_found: {
+    status: 404,
+    title: 'There is no such schedule',
+    remedy: '`GET /v1/schedules` lists the schedules of the tenant.',
+  },
   key_not_found: { status: 404, title: 'There is no such key', remedy: '`GET /v1/keys` lists the keys that exist.' },
   method_not_allowed: {
     status: 405,
@@ -173,6 +178,16 @@ export const PROBLEMS = Object.freeze({
     status: 409,
     title: 'The tenant has as many notifiers as it may',
     remedy: 'Delete one, or widen what another one tells.',
+  },
+  schedule_exists: {
+    status: 409,
+    title: 'The tenant has a schedule of that name',
+    remedy: 'Change it with `PATCH /v1/schedules/NAME`, or choose another name.',
+  },
+  schedule_of_file: {
+    status: 409,
+    title: 'The schedule belongs to the file of schedules',
+    remedy: 'Change it there, and start the API again. It can be paused and asked for by hand all the same.',
   },
   input_gone: {
     status: 410,

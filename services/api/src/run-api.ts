@@ -22,6 +22,7 @@ import {
 import { migrate, openDatabase, ResultsError } from '@muster/results';
 import { BootstrapKeyError, bootstrapKey } from './bootstrap-key.ts';
 import { buildApi } from './build-api.ts';
+import { applySchedulesFile } from './use-cases/apply-schedules-file.ts';
 
 /** A flood of senders connects at once; who finds the queue full tries again after seconds. The system may have less. */
 const BACKLOG = 4096;
@@ -58,6 +59,10 @@ export async function startApi(config: Config, logger: Logger): Promise<RunningA
     const settings = { uploadMaxBytes, maxWaiters, selfApproval, notifyPrivate };
     const { api } = buildApi({ db, artifacts, catalog, logger, ...settings, ...inbox });
     undo.unshift(() => api.close());
+    if (config.schedulesFile !== undefined) {
+      const applied = await applySchedulesFile({ db, catalog }, config.schedulesFile);
+      logger.info({ file: config.schedulesFile, ...applied }, 'file of schedules');
+    }
     const address = await api.listen({ host: config.host, port: config.port, backlog: BACKLOG });
     return {
       address,

@@ -40,6 +40,15 @@ const ACCESS: Readonly<Record<string, Access>> = {
   'GET /v1/deliveries/:delivery_id': 'reader',
   'POST /v1/deliveries/:delivery_id/replay': 'runner',
   'GET /v1/artifacts/:ref': 'reader',
+  'GET /v1/schedules': 'reader',
+  'POST /v1/schedules': 'admin',
+  'GET /v1/schedules/:name': 'reader',
+  'PATCH /v1/schedules/:name': 'admin',
+  'DELETE /v1/schedules/:name': 'admin',
+  'POST /v1/schedules/:name/pause': 'runner',
+  'POST /v1/schedules/:name/resume': 'runner',
+  'POST /v1/schedules/:name/trigger': 'runner',
+  'GET /v1/schedules/:name/ticks': 'reader',
   'POST /v1/keys': 'admin',
   'GET /v1/keys': 'admin',
   'DELETE /v1/keys/:key_id': 'admin',
@@ -162,7 +171,7 @@ describe('tenants', () => {
   test('nothing of a tenant is visible to the admin of another, on any route', async () => {
     const { runId, ref, keyId, uploadRef, asking } = await belongings();
     const other = fixture.keys.other;
-    const secrets = [runId, asking, ref, keyId, uploadRef, 'fleet-of-acme', 'host-1'];
+    const secrets = [runId, asking, ref, keyId, uploadRef, 'fleet-of-acme', 'host-1', 'nightly'];
     const notFound: Readonly<Record<string, [url: string, code: string, body?: unknown]>> = {
       'GET /v1/runs/:run_id': [`/v1/runs/${runId}`, 'run_not_found'],
       'POST /v1/runs/:run_id/cancel': [`/v1/runs/${runId}/cancel`, 'run_not_found'],
@@ -176,10 +185,18 @@ describe('tenants', () => {
       'GET /v1/runs/:run_id/interruption': [`/v1/runs/${asking}/interruption`, 'run_not_found'],
       'POST /v1/runs/:run_id/resume': [`/v1/runs/${asking}/resume`, 'run_not_found', { resume: { choice: 'left' } }],
       'GET /v1/artifacts/:ref': [`/v1/artifacts/${ref}`, 'artifact_not_found'],
+      'GET /v1/schedules/:name': ['/v1/schedules/nightly', 'schedule_not_found'],
+      'PATCH /v1/schedules/:name': ['/v1/schedules/nightly', 'schedule_not_found', { overlap: 'allow' }],
+      'DELETE /v1/schedules/:name': ['/v1/schedules/nightly', 'schedule_not_found'],
+      'POST /v1/schedules/:name/pause': ['/v1/schedules/nightly/pause', 'schedule_not_found'],
+      'POST /v1/schedules/:name/resume': ['/v1/schedules/nightly/resume', 'schedule_not_found'],
+      'POST /v1/schedules/:name/trigger': ['/v1/schedules/nightly/trigger', 'schedule_not_found'],
+      'GET /v1/schedules/:name/ticks': ['/v1/schedules/nightly/ticks', 'schedule_not_found'],
       'DELETE /v1/keys/:key_id': [`/v1/keys/${keyId}`, 'key_not_found'],
     };
     const silent: Readonly<Record<string, string[]>> = {
       'GET /v1/runs': ['/v1/runs', '/v1/runs?session=fleet-of-acme', `/v1/runs?session=${await sessionOf(runId)}`],
+      'GET /v1/schedules': ['/v1/schedules', '/v1/schedules?after=a'],
       'GET /v1/keys': ['/v1/keys'],
       'GET /v1/standings': ['/v1/standings', '/v1/standings?runbook=fleet_check'],
       'GET /v1/quota': ['/v1/quota'],
@@ -188,6 +205,7 @@ describe('tenants', () => {
     };
     const apart = [
       'POST /v1/runs',
+      'POST /v1/schedules',
       'POST /v1/uploads',
       'POST /v1/keys',
       'PUT /v1/quota',
@@ -263,6 +281,9 @@ describe('tenants', () => {
 });
 
 async function belongings() {
+  const schedule = { name: 'nightly', runbook: 'anything', timing: { cron: '0 2 * * *' } };
+  const made = await fixture.ask('/v1/schedules', { method: 'POST', body: schedule });
+  expect(made.status).toBe(201);
   const headers = { 'muster-session': 'fleet-of-acme' };
   const accept = async (runbook: string) =>
     (await fixture.ask('/v1/runs', { method: 'POST', body: { runbook, input: {} }, headers })).body.run_id as string;

@@ -18,6 +18,7 @@ import { permitSweeper } from './maintenance/permit-sweeper.ts';
 import { pruner } from './maintenance/pruner.ts';
 import { queueKeeper } from './maintenance/queue-keeper.ts';
 import { reaper } from './maintenance/reaper.ts';
+import { ticker } from './maintenance/ticker.ts';
 import { withdrawer } from './maintenance/withdrawer.ts';
 import { partitionKeeper, workerHeartbeat } from './maintenance/worker-heartbeat.ts';
 import { openStorePacer } from './pacing/store-pacer.ts';
@@ -111,6 +112,7 @@ export function buildWorker(parts: WorkerParts): Worker {
       hookWithdrawer(context, config.withdrawAfterMs),
       notifier({ db, box: parts.box, log, now, privateAddresses: config.notifyPrivate }),
       withdrawer(db, config.withdrawAfterMs, now),
+      ticker(db, catalog, now),
       artifactSweeper(db, store, now),
       permitSweeper(db),
       ...(config.retentionDays > 0 ? [pruner(db, config.retentionDays, now)] : []),

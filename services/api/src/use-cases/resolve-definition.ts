@@ -11,7 +11,7 @@ const SHOWN_LENGTH = 64;
  *
  * @throws Problem `unknown_runbook` with names that are spelled alike, `unknown_runbook_version`
  */
-export function resolveDefinition(deps: ApiDeps, name: string, version?: string): Definition {
+export function resolveDefinition(deps: Pick<ApiDeps, 'catalog'>, name: string, version?: string): Definition {
   const definition = deps.catalog.byName.get(name);
   if (definition === undefined) {
     const shown = cleanLine(name, SHOWN_LENGTH);

@@ -10,10 +10,10 @@ import { resumeSchemaOf } from '@muster/envelope';
 import { faultSentence, fieldFaults, type InputDocument } from '@muster/host';
 import {
   answerInterruption,
-  findSession,
   getOpenInterruption,
   type InterruptionRecord,
   isOffered,
+  isStarter,
   type RunRecord,
 } from '@muster/results';
 import { z } from 'zod';
@@ -104,8 +104,7 @@ async function checkWhoAnswers(
     throw new Problem('forbidden', detail, { needed_role: neededRole });
   }
   if (selfAllowed || deps.selfApproval === 'allow') return;
-  const session = await findSession(deps.db, caller.tenant, { id: run.sessionId });
-  if (session?.ownerKeyId === caller.keyId) throw selfApproval();
+  if (await isStarter(deps.db, run, caller.keyId)) throw selfApproval();
 }
 
 async function checkOffered(deps: ApiDeps, { definitionDigest }: InterruptionRecord): Promise<void> {

@@ -1,4 +1,5 @@
 /** Fields that several requests share. All text is one line: PostgreSQL takes no NUL, and logs no control characters. */
+import { scheduleName } from '@muster/schedules';
 import { z } from 'zod';
 
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
@@ -57,6 +58,9 @@ export const runParams = z.strictObject({ run_id: id });
 export const deliveryParams = z.strictObject({ delivery_id: id });
 /** What sweeps of one runbook share that are compared with each other. */
 export const scopeName = line(200);
+
+/** Path of a schedule. */
+export const scheduleParams = z.strictObject({ name: scheduleName });
 
 /** A flag in a query. */
 export const flag = z.enum(['true', 'false']);

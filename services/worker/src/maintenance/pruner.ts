@@ -6,6 +6,7 @@ import {
   forgetMutes,
   forgetNotices,
   forgetRuns,
+  forgetTicks,
 } from '@muster/results';
 import type { MaintenanceService } from './maintenance-service.ts';
 
@@ -13,11 +14,12 @@ const DAY_MS = 86_400_000;
 const LIMIT = 50;
 const DELIVERY_LIMIT = 1000;
 const NOTICE_LIMIT = 1000;
+const TICKS_LIMIT = 5_000;
 
 /**
  * Prunes old runs: their artifacts are condemned first, the sweeper deletes them, and the rows go last. The newest
- * finished sweep of each scope stays. Deliveries of webhooks, notices and
- * mutes that are over go as old as runs do.
+ * finished sweep of each scope stays. Deliveries of webhooks, notices, mutes that are over and rows of schedules' ledgers
+ * go as old as runs do.
  */
 export function pruner(db: Database, retentionDays: number, now: () => Date): MaintenanceService {
   return {
@@ -31,7 +33,8 @@ export function pruner(db: Database, retentionDays: number, now: () => Date): Ma
       const deliveries = await forgetDeliveries(db, { doneBefore: finishedBefore, limit: DELIVERY_LIMIT });
       const notices = await forgetNotices(db, finishedBefore, NOTICE_LIMIT);
       const mutes = await forgetMutes(db, finishedBefore);
-      return { forgotten: forgotten.length, dropped: dropped.length, deliveries, notices, mutes };
+      const ticks = await forgetTicks(db, { decidedBefore: finishedBefore, limit: TICKS_LIMIT });
+      return { forgotten: forgotten.length, dropped: dropped.length, deliveries, notices, mutes, ticks };
     },
   };
 }
