@@ -1,7 +1,7 @@
 /** The API as the command line uses it. */
 import { Readable } from 'node:stream';
 import type { ChangeCountsNote, RunbookEnvelope } from '@muster/envelope';
-import { ApiAwayError, CommandError, UsageError } from './exit-codes.ts';
+import { ApiAwayError, CommandError, RefusedError, UsageError } from './exit-codes.ts';
 import type { LocalFile } from './input-files.ts';
 
 export interface RunView {
@@ -138,6 +138,35 @@ export interface MuteView {
   readonly scope?: string;
   readonly subject?: string;
   readonly target?: string;
+}
+
+/** A schedule, as much of it as is printed. */
+export interface ScheduleView {
+  readonly name: string;
+  readonly runbook: string;
+  readonly version: string | null;
+  readonly input?: unknown;
+  readonly described: string;
+  readonly overlap: string;
+  readonly jitter_seconds: number;
+  readonly catch_up_seconds: number;
+  readonly pause_after_failures: number | null;
+  readonly state: 'active' | 'paused';
+  readonly paused?: { readonly reason: string };
+  readonly failures: number;
+  readonly next_due_at?: string;
+  readonly next?: readonly { readonly due_at: string }[];
+  readonly source: string;
+}
+
+/** What became of a slot of a schedule. */
+export interface TickView {
+  readonly slot: string;
+  readonly trigger: 'schedule' | 'manual';
+  readonly state: 'queued' | 'started' | 'skipped' | 'missed' | 'refused';
+  readonly run_id?: string;
+  readonly run_status?: string;
+  readonly reason?: string;
 }
 
 export interface RunbookView {
@@ -279,20 +308,42 @@ export class ApiClient {
   }
 
   /** Open questions, oldest first, at most `limit`. */
-  async listInterruptions(limit: number): Promise<InterruptionView[]> {
-    const found: InterruptionView[] = [];
-    let after: string | undefined;
-    do {
-      const size = String(Math.min(100, limit - found.length));
-      const query = new URLSearchParams({ limit: size, ...(after !== undefined && { after }) });
-      const page: { interruptions: InterruptionView[]; next_after?: string } = await this.#json(
-        'GET',
-        `/v1/interruptions?${query}`,
-      );
-      found.push(...page.interruptions);
-      after = page.next_after;
-    } while (after !== undefined && found.length < limit);
-    return found;
+  listInterruptions(limit: number): Promise<InterruptionView[]> {
+    return this.#list('/v1/interruptions', 'interruptions', limit);
+  }
+
+  /** Schedules by name, at most `limit`. */
+  listSchedules(limit: number): Promise<ScheduleView[]> {
+    return this.#list('/v1/schedules', 'schedules', limit);
+  }
+
+  getSchedule(name: string): Promise<ScheduleView> {
+    return this.#json('GET', schedulePath(name));
+  }
+
+  createSchedule(body: unknown): Promise<ScheduleView> {
+    return this.#json('POST', '/v1/schedules', body);
+  }
+
+  changeSchedule(name: string, body: unknown): Promise<ScheduleView> {
+    return this.#json('PATCH', schedulePath(name), body);
+  }
+
+  steerSchedule(name: string, action: 'pause' | 'resume', body: unknown): Promise<ScheduleView> {
+    return this.#json('POST', schedulePath(name, action), body);
+  }
+
+  triggerSchedule(name: string): Promise<TickView> {
+    return this.#json('POST', schedulePath(name, 'trigger'), {});
+  }
+
+  /** The latest ticks of a schedule, at most `limit`. */
+  listTicks(name: string, limit: number): Promise<TickView[]> {
+    return this.#list(schedulePath(name, 'ticks'), 'ticks', limit);
+  }
+
+  deleteSchedule(name: string): Promise<void> {
+    return this.#json('DELETE', schedulePath(name));
   }
 
   /** Deliveries of webhooks, newest first, at most `limit`. */
@@ -419,6 +470,20 @@ export class ApiClient {
     } while (after !== undefined);
   }
 
+  /** A list, over as many pages as that takes. */
+  async #list<T>(path: string, field: string, limit: number): Promise<T[]> {
+    const found: T[] = [];
+    let after: string | undefined;
+    do {
+      const size = String(Math.min(100, limit - found.length));
+      const query = new URLSearchParams({ limit: size, ...(after !== undefined && { after }) });
+      const page: Record<string, unknown> = await this.#json('GET', `${path}?${query}`);
+      found.push(...(page[field] as T[]));
+      after = page.next_after as string | undefined;
+    } while (after !== undefined && found.length < limit);
+    return found;
+  }
+
   async #json<T>(
     method: string,
     path: string,
@@ -452,6 +517,7 @@ export class ApiClient {
   }
 
   async #read<T>(response: Response): Promise<T> {
+    if (response.status === 204) return undefined as T;
     const body: unknown = await response.json().catch(() => undefined);
     if (response.ok && body !== undefined) return body as T;
     if (body === undefined || typeof body !== 'object') {
@@ -462,12 +528,16 @@ export class ApiClient {
     const said = [problem.detail ?? problem.title ?? `HTTP ${response.status}`, ...places].join('; ');
     const text = `${said} [${problem.code ?? response.status}]`;
     if (USAGE_CODES.has(problem.code ?? '')) throw new UsageError(text);
-    throw problem.code === 'too_many_waiters' ? new ApiAwayError(text) : this.#failure(response, text);
+    throw problem.code === 'too_many_waiters' ? new ApiAwayError(text) : this.#failure(response, text, problem.code);
   }
 
-  #failure(response: Response, text: string): CommandError {
-    return PASSING_STATUSES.has(response.status) ? new ApiAwayError(text) : new CommandError(text);
+  #failure(response: Response, text: string, code = ''): CommandError {
+    return PASSING_STATUSES.has(response.status) ? new ApiAwayError(text) : new RefusedError(text, code);
   }
+}
+
+function schedulePath(name: string, action?: string): string {
+  return `/v1/schedules/${encodeURIComponent(name)}${action === undefined ? '' : `/${action}`}`;
 }
 
 /** Of whoever waits, and not of a time that is over. */

@@ -25,5 +25,15 @@ export class CommandError extends Error {
   override readonly name: string = 'CommandError';
 }
 
+/** The API refused it. `code` is that of its problem document. */
+export class RefusedError extends CommandError {
+  readonly code: string;
+
+  constructor(message: string, code: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
 /** The API does not answer, or not yet: who can wait may ask again. */
 export class ApiAwayError extends CommandError {}

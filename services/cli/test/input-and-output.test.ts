@@ -127,6 +127,8 @@ describe('output', () => {
       'mute',
       'mutes',
       'unmute',
+      'schedules',
+      'schedule',
       'quota',
       'mcp',
       'serve',
