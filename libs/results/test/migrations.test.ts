@@ -5,6 +5,7 @@ import type { Database, Migration } from '../src/index.ts';
 import {
   claimRun,
   ensurePartitions,
+  ensureSession,
   findApiKey,
   interruptRun,
   migrate,
@@ -182,6 +183,38 @@ test('rows of the seventh step, whatever they are at, come through the eighth un
     checkpoint: Buffer.from('sealed'),
   };
   expect(await interruptRun(db, asked)).toBe('interrupted');
+});
+
+test('sessions and runs of the eighth step come through the ninth unchanged, and a build of then works beside it', async () => {
+  await migrate(db, { migrations: MIGRATIONS.slice(0, 8) });
+  const runOf = (name: string) =>
+    `insert into muster.runs (id, tenant, session_id, runbook_name, runbook_version, definition_digest, input_digest, form,
+        priority, now, status, phase, revision, created_at, updated_at)
+      select gen_random_uuid(), 't', id, '${name}', '1', 'd', 'i', 'procedure', 1, now(), 'pending', 'procedure', 1,
+        '2026-11-01', now() from muster.sessions where owner_key_id is not null`;
+  await db.query(
+    `insert into muster.api_keys (id, tenant, name, role, key_hash, created_at)
+      values (gen_random_uuid(), 't', 'k', 'runner', sha256('mk_old'), now());
+    insert into muster.sessions select gen_random_uuid(), 't', id, 'default', now() from muster.api_keys;
+    insert into muster.definitions values ('d', 'n', '1', '{}', now());
+    insert into muster.inputs values ('t', 'i', '{}', now());
+    ${runOf('before')}`,
+  );
+  const rows = async () => [
+    (await db.query('select * from muster.sessions')).rows,
+    (await db.query('select * from muster.runs')).rows,
+  ];
+  const before = await rows();
+  await migrate(db);
+  expect(await rows()).toEqual(before);
+  // A session of Muster's own, as a newer build makes one, and what an older build does beside it.
+  await ensureSession(db, { tenant: 't', keyId: null, name: 'schedule:nightly' });
+  const { rows: keys } = await db.query<{ id: string }>('select id from muster.api_keys');
+  const insert = `insert into muster.sessions (id, tenant, owner_key_id, name, created_at)
+    values (gen_random_uuid(), 't', $1, $2, now()) on conflict (tenant, owner_key_id, name) do nothing`;
+  expect((await db.query(insert, [keys[0]!.id, 'default'])).rowCount).toBe(0);
+  expect((await db.query(insert, [keys[0]!.id, 'schedule:nightly'])).rowCount).toBe(1);
+  await db.query(runOf('after'));
 });
 
 test('partitions are made for this month and the next two, once, over the turn of the year', async () => {

@@ -138,6 +138,12 @@ describe('a start that cannot be is one line and an exit code', () => {
       1,
       /artifact store unavailable/,
     ],
+    [
+      'a file of schedules that is not there',
+      () => ({ MUSTER_SCHEDULES: join(folder, 'none.yaml') }),
+      2,
+      /none\.yaml cannot be read/,
+    ],
     ['runbooks that cannot be loaded', () => ({ MUSTER_RUNBOOKS: join(folder, 'none.ts') }), 2, /MUSTER_RUNBOOKS/],
   ])('%s', async (_what, env, code, line) => {
     const service = run(env());
