@@ -144,12 +144,12 @@ export async function openRunsOf(db: Queryable, scheduleId: string): Promise<str
  */
 export async function listTicks(
   db: Queryable,
-  query: { scheduleId: string; after?: number | undefined; limit: number },
+  query: { tenant: string; scheduleId: string; after?: number | undefined; limit: number },
 ): Promise<TickPage> {
   const { rows } = await db.query<TickRecord>(
     `select ${TICK_COLUMNS} from muster.ticks
-      where schedule_id = $1 and ($2::bigint is null or id < $2) order by id desc limit $3`,
-    [query.scheduleId, query.after ?? null, query.limit + 1],
+      where tenant = $1 and schedule_id = $2 and ($3::bigint is null or id < $3) order by id desc limit $4`,
+    [query.tenant, query.scheduleId, query.after ?? null, query.limit + 1],
   );
   const ticks = rows.slice(0, query.limit);
   return rows.length > ticks.length ? { ticks, nextAfter: ticks.at(-1)!.id } : { ticks };

@@ -132,6 +132,10 @@ describe('a trigger', () => {
     expect(started.body.asked_by).toMatch(/^[0-9a-f-]{36}$/);
     const run = await fixture.ask(`/v1/runs/${started.body.run_id}`);
     expect(run.body).toMatchObject({ definition_name: 'anything', run_status: 'pending', priority: 'sweep' });
+    const listed = await fixture.ask(`/v1/runs?session=schedule:${name}`);
+    expect(listed.body.runs.map((listed: { run_id: string }) => listed.run_id)).toEqual([started.body.run_id]);
+    const foreign = await fixture.ask(`/v1/runs?session=schedule:${name}`, { key: fixture.keys.other });
+    expect(foreign.body.runs).toEqual([]);
     const again = await act(name, 'trigger');
     expect(again.status).toBe(200);
     expect(again.body).toMatchObject({ state: 'skipped', reason_code: 'still_running' });

@@ -71,8 +71,8 @@ export async function openScheduleBench(start: string): Promise<ScheduleBench> {
   await migrate(db);
   const clock = manualClock(start);
   const own = ticker(db, catalogOf([nightly]), clock.now);
-  const ledger = async ({ id }: ScheduleRecord) =>
-    [...(await listTicks(db, { scheduleId: id, limit: 5000 })).ticks].reverse();
+  const ledger = async ({ id, tenant }: ScheduleRecord) =>
+    [...(await listTicks(db, { tenant, scheduleId: id, limit: 5000 })).ticks].reverse();
   return {
     db,
     clock,

@@ -1,5 +1,5 @@
 -- Deliveries of webhooks: kept before anything is made of them, worked on by whoever has their hook, and collapsed into
--- runs.
+-- runs. Sessions that belong to no key, for the runs that nobody types.
 --
 -- It only adds. Builds that do not know it take no deliveries, work on none, and read runs of hooks as any others.
 
@@ -71,3 +71,7 @@ create index hook_collapses_newest on muster.hook_collapses (tenant, hook, key, 
 
 -- The delivery that began the run. There is no foreign key: the two have lives of their own.
 alter table muster.runs add column delivery_id uuid;
+
+-- Sessions without an owner are Muster's own; no key finds them by a name of its own. Schedules need them, too.
+alter table muster.sessions alter column owner_key_id drop not null;
+create unique index if not exists sessions_of_muster on muster.sessions (tenant, name) where owner_key_id is null;

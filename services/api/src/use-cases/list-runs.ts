@@ -6,7 +6,7 @@ import { type SafeRun, safeRun } from '../wire/safe-run.ts';
 export interface ListRunsQuery {
   readonly status?: RunStatus | undefined;
   readonly runbook?: string | undefined;
-  /** A session's id, the name of one of the caller's own, or of a hook's (`hook:NAME`). */
+  /** A session's id, the name of one of the caller's own, or of a hook or a schedule (`hook:NAME`, `schedule:NAME`). */
   readonly session?: string | undefined;
   readonly after?: string | undefined;
   readonly limit: number;
@@ -38,6 +38,6 @@ async function findSessionId(deps: ApiDeps, caller: Caller, session: string): Pr
   const isId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(session);
   const find = async (choice: SessionChoice) => (await findSession(deps.db, caller.tenant, choice))?.id;
   if (isId) return await find({ id: session });
-  // A name of the caller's own goes first; Muster's own sessions are those of hooks.
+  // A name of the caller's own goes first; Muster's own sessions are those of hooks and schedules.
   return (await find({ keyId: caller.keyId, name: session })) ?? (await find({ keyId: null, name: session }));
 }

@@ -48,7 +48,7 @@ export function showSchedule(caller: Caller, schedule: ScheduleRecord): Schedule
 export async function readTicks(deps: ApiDeps, caller: Caller, name: string, query: PageQuery): Promise<TicksView> {
   const schedule = await find(deps, caller, name);
   const after = query.after === undefined ? undefined : decodeCursor('ticks', query.after);
-  const page = await listTicks(deps.db, { scheduleId: schedule.id, after, limit: query.limit });
+  const page = await listTicks(deps.db, { tenant: caller.tenant, scheduleId: schedule.id, after, limit: query.limit });
   return {
     ticks: page.ticks.map(describeTick),
     ...(page.nextAfter !== undefined && { next_after: encodeCursor('ticks', page.nextAfter) }),
