@@ -9,6 +9,7 @@ export {
 } from './credential-resolver.ts';
 export { describeRunbook, type RunbookDescription } from './describe-runbook.ts';
 export { type FieldFault, faultSentence, fieldFaults } from './field-faults.ts';
+export { checkHookSecrets, readHookSecrets } from './hook-secrets.ts';
 export {
   ANSWER_BOUNDS,
   DocumentFault,

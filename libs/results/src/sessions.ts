@@ -1,6 +1,6 @@
 /**
- * Sessions: rows, owned by an API key and chosen by name (DESIGN decision 16). Those of hooks are owned by no key: no caller
- * finds one by a name of its own.
+ * Sessions: rows, owned by an API key and chosen by name (DESIGN decision 16). Those of hooks and
+ * schedules are owned by no key: no caller finds one by a name of its own.
  */
 
 import { randomUUID } from 'node:crypto';

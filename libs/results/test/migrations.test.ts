@@ -161,8 +161,9 @@ test('rows of the seventh step, whatever they are at, come through the eighth un
   );
   const rows = async () => (await db.query('select * from muster.runs order by runbook_name')).rows;
   const before = await rows();
-  await migrate(db);
+  await migrate(db, { migrations: MIGRATIONS.slice(0, 8) });
   expect(await rows()).toEqual(before);
+  await migrate(db);
   expect(await findApiKey(db, 'mk_old')).toMatchObject({ name: 'k', tenantWide: false });
   // An older build beside this one makes keys without knowing the column.
   await db.query(
@@ -205,7 +206,7 @@ test('sessions and runs of the eighth step come through the ninth unchanged, and
     (await db.query('select * from muster.runs')).rows,
   ];
   const before = await rows();
-  await migrate(db);
+  await migrate(db, { migrations: MIGRATIONS.slice(0, 9) });
   expect(await rows()).toEqual(before);
   // A session of Muster's own, as a newer build makes one, and what an older build does beside it.
   await ensureSession(db, { tenant: 't', keyId: null, name: 'schedule:nightly' });

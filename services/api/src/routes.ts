@@ -38,6 +38,7 @@ import { postHook } from './routes/post-hook.ts';
 import { listSchedulesRoute } from './routes/list-schedules.ts';
 import { listTicksRoute } from './routes/list-ticks.ts';
 import { pauseScheduleRoute } from './routes/pause-schedule.ts';
+import { postHook } from './routes/post-hook.ts';
 import { postUpload } from './routes/post-upload.ts';
 import { replayDeliveryRoute } from './routes/replay-delivery.ts';
 import { rerunRunRoute } from './routes/rerun-run.ts';

@@ -3,6 +3,8 @@ import { Readable } from 'node:stream';
 import type { ChangeCountsNote, RunbookEnvelope } from '@muster/envelope';
 import { ApiAwayError, CommandError, RefusedError, UsageError } from './exit-codes.ts';
 import type { LocalFile } from './input-files.ts';
+import type { MuteView, NoticeView, NotifierView } from './notice-views.ts';
+import type { ScheduleView, TickView } from './schedule-views.ts';
 
 export interface RunView {
   readonly run_id: string;
@@ -100,73 +102,6 @@ export interface QuotaView {
   readonly max_open_runs: number | null;
   readonly max_subjects_per_run: number | null;
   readonly max_in_flight_chunks: number | null;
-}
-
-/** Where notices go. */
-export interface NotifierView {
-  readonly name: string;
-  readonly url: string;
-  readonly format: string;
-  readonly runbooks: readonly string[] | null;
-  readonly scopes: readonly string[] | null;
-  readonly targets: readonly string[] | null;
-  readonly changes: readonly string[];
-  readonly enabled: boolean;
-  /** Shown once, when it was made. */
-  readonly secret?: string;
-}
-
-/** What was filed to be told. */
-export interface NoticeView {
-  readonly notice_id: string;
-  readonly kind: string;
-  readonly notifier?: string;
-  readonly run_id?: string;
-  readonly state: string;
-  readonly attempts: number;
-  readonly last_status?: number;
-  readonly last_error?: string;
-  readonly created_at: string;
-}
-
-export interface MuteView {
-  readonly mute_id: string;
-  readonly reason: string;
-  readonly from: string;
-  readonly until: string;
-  readonly runbook?: string;
-  readonly scope?: string;
-  readonly subject?: string;
-  readonly target?: string;
-}
-
-/** A schedule, as much of it as is printed. */
-export interface ScheduleView {
-  readonly name: string;
-  readonly runbook: string;
-  readonly version: string | null;
-  readonly input?: unknown;
-  readonly described: string;
-  readonly overlap: string;
-  readonly jitter_seconds: number;
-  readonly catch_up_seconds: number;
-  readonly pause_after_failures: number | null;
-  readonly state: 'active' | 'paused';
-  readonly paused?: { readonly reason: string };
-  readonly failures: number;
-  readonly next_due_at?: string;
-  readonly next?: readonly { readonly due_at: string }[];
-  readonly source: string;
-}
-
-/** What became of a slot of a schedule. */
-export interface TickView {
-  readonly slot: string;
-  readonly trigger: 'schedule' | 'manual';
-  readonly state: 'queued' | 'started' | 'skipped' | 'missed' | 'refused';
-  readonly run_id?: string;
-  readonly run_status?: string;
-  readonly reason?: string;
 }
 
 export interface RunbookView {
@@ -347,20 +282,8 @@ export class ApiClient {
   }
 
   /** Deliveries of webhooks, newest first, at most `limit`. */
-  async listDeliveries(limit: number, filter: { hook?: string; state?: string } = {}): Promise<DeliveryView[]> {
-    const found: DeliveryView[] = [];
-    let after: string | undefined;
-    do {
-      const size = String(Math.min(100, limit - found.length));
-      const query = new URLSearchParams({ ...filter, limit: size, ...(after !== undefined && { after }) });
-      const page: { deliveries: DeliveryView[]; next_after?: string } = await this.#json(
-        'GET',
-        `/v1/deliveries?${query}`,
-      );
-      found.push(...page.deliveries);
-      after = page.next_after;
-    } while (after !== undefined && found.length < limit);
-    return found;
+  listDeliveries(limit: number, filter: { hook?: string; state?: string } = {}): Promise<DeliveryView[]> {
+    return this.#list('/v1/deliveries', 'deliveries', limit, filter);
   }
 
   getDelivery(id: string): Promise<DeliveryDetailsView> {
@@ -430,17 +353,8 @@ export class ApiClient {
   }
 
   /** The newest runs, at most `limit`, over as many pages as that takes. */
-  async listRuns(limit: number, filter: { status?: string; runbook?: string } = {}): Promise<RunView[]> {
-    const runs: RunView[] = [];
-    let after: string | undefined;
-    do {
-      const size = String(Math.min(100, limit - runs.length));
-      const query = new URLSearchParams({ ...filter, limit: size, ...(after !== undefined && { after }) });
-      const page: { runs: RunView[]; next_after?: string } = await this.#json('GET', `/v1/runs?${query}`);
-      runs.push(...page.runs);
-      after = page.next_after;
-    } while (after !== undefined && runs.length < limit);
-    return runs;
+  listRuns(limit: number, filter: { status?: string; runbook?: string } = {}): Promise<RunView[]> {
+    return this.#list('/v1/runs', 'runs', limit, filter);
   }
 
   /** Whether a run has a row of this standing. */
@@ -471,12 +385,12 @@ export class ApiClient {
   }
 
   /** A list, over as many pages as that takes. */
-  async #list<T>(path: string, field: string, limit: number): Promise<T[]> {
+  async #list<T>(path: string, field: string, limit: number, filter: Record<string, string> = {}): Promise<T[]> {
     const found: T[] = [];
     let after: string | undefined;
     do {
       const size = String(Math.min(100, limit - found.length));
-      const query = new URLSearchParams({ limit: size, ...(after !== undefined && { after }) });
+      const query = new URLSearchParams({ ...filter, limit: size, ...(after !== undefined && { after }) });
       const page: Record<string, unknown> = await this.#json('GET', `${path}?${query}`);
       found.push(...(page[field] as T[]));
       after = page.next_after as string | undefined;

@@ -20,7 +20,9 @@ export function listRunsRoute(api: Api, deps: ApiDeps): void {
         querystring: z.strictObject({
           status: z.enum(RUN_STATUSES).optional(),
           runbook: line(128).optional(),
-          session: line(128).optional().describe("A session's id, the name of one of this key's own, `hook:NAME` or `schedule:NAME`."),
+          session: line(128)
+            .optional()
+            .describe("A session's id, the name of one of this key's own, `hook:NAME` or `schedule:NAME`."),
           after: id.optional().describe('`next_after` of the page before.'),
           limit: pageLimit(100, 50),
         }),

@@ -1,6 +1,7 @@
 /** `muster mute`, `muster mutes`, `muster unmute`: what is not told for a while. */
-import type { ApiClient, MuteView } from '../api-client.ts';
+import type { ApiClient } from '../api-client.ts';
 import { EXIT } from '../exit-codes.ts';
+import type { MuteView } from '../notice-views.ts';
 import { oneLine, print } from '../output/print.ts';
 
 export interface MuteOptions {

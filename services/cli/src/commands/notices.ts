@@ -1,6 +1,7 @@
 /** `muster notices`, `muster resend`: what was filed to be told, and what became of it. */
-import type { ApiClient, NoticeView } from '../api-client.ts';
+import type { ApiClient } from '../api-client.ts';
 import { EXIT } from '../exit-codes.ts';
+import type { NoticeView } from '../notice-views.ts';
 import { print } from '../output/print.ts';
 
 export interface NoticesOptions {

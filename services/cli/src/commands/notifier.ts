@@ -1,6 +1,7 @@
 /** `muster notifiers`, `muster notifier`: where notices go, and sending one there on demand. */
-import type { ApiClient, NotifierView } from '../api-client.ts';
+import type { ApiClient } from '../api-client.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
+import type { NotifierView } from '../notice-views.ts';
 import { oneLine, print } from '../output/print.ts';
 
 export const NOTIFIER_ACTIONS = ['set', 'show', 'test', 'announce', 'delete'] as const;

@@ -1,9 +1,10 @@
 /** `muster schedule ACTION NAME`: what is done with one schedule, or with those of a file. */
 import { parseText, ScheduleFileError, scheduleDeclarationSchema } from '@muster/schedules';
-import type { ApiClient, ScheduleView, TickView } from '../api-client.ts';
+import type { ApiClient } from '../api-client.ts';
 import { EXIT, RefusedError, UsageError } from '../exit-codes.ts';
 import { openInputFiles } from '../input-files.ts';
 import { oneLine, print } from '../output/print.ts';
+import type { ScheduleView, TickView } from '../schedule-views.ts';
 import { standing } from './schedules.ts';
 
 export type ScheduleAction = 'show' | 'apply' | 'pause' | 'resume' | 'trigger' | 'ticks' | 'delete';

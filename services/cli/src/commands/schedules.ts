@@ -1,6 +1,7 @@
-import type { ApiClient, ScheduleView } from '../api-client.ts';
+import type { ApiClient } from '../api-client.ts';
 import { EXIT } from '../exit-codes.ts';
 import { oneLine, print } from '../output/print.ts';
+import type { ScheduleView } from '../schedule-views.ts';
 
 export interface SchedulesOptions {
   readonly limit: number;
