@@ -243,13 +243,6 @@ export function buildProgram(done: (code: number) => void): Command {
     });
 
   example(
-    program.command('notifiers').description('List where notices go, one notifier a line.'),
-    'muster notifiers --json',
-  )
-    .option('--json', 'print one notifier a line as JSON')
-    .action(async (options: { json?: boolean }) => {
-      const { notifiersCommand } = await import('./commands/notifier.ts');
-      done(await notifiersCommand(await api(), options));
     program.command('schedules').description('List the schedules by name, with what comes next of each, one a line.'),
     'muster schedules --json',
   )
@@ -258,6 +251,32 @@ export function buildProgram(done: (code: number) => void): Command {
     .action(async (options: SchedulesOptions) => {
       const { schedulesCommand } = await import('./commands/schedules.ts');
       done(await schedulesCommand(await api(), options));
+    });
+
+  example(
+    program
+      .command('schedule')
+      .description('Make, show, steer or delete schedules, and read what became of their slots.'),
+    'muster schedule apply nightly.yaml && muster schedule ticks nightly',
+  )
+    .addArgument(new Argument('<action>', 'what to do').choices(SCHEDULE_ACTIONS))
+    .argument('<name>', 'name of the schedule; for apply a file with one, or with `schedules`')
+    .option('--reason <text>', 'why it is paused; kept with it')
+    .option('--limit <count>', 'how many ticks at most', wholeNumber(1, MAX_LISTED), 20)
+    .option('--json', 'print what it prints as JSON')
+    .action(async (action: ScheduleAction, name: string, options: ScheduleOptions) => {
+      const { scheduleCommand } = await import('./commands/schedule.ts');
+      done(await scheduleCommand(await api(), action, name, options));
+    });
+
+  example(
+    program.command('notifiers').description('List where notices go, one notifier a line.'),
+    'muster notifiers --json',
+  )
+    .option('--json', 'print one notifier a line as JSON')
+    .action(async (options: { json?: boolean }) => {
+      const { notifiersCommand } = await import('./commands/notifier.ts');
+      done(await notifiersCommand(await api(), options));
     });
 
   example(
@@ -337,18 +356,6 @@ export function buildProgram(done: (code: number) => void): Command {
     .action(async (muteId: string) => {
       const { unmuteCommand } = await import('./commands/mutes.ts');
       done(await unmuteCommand(await api(), muteId));
-      .command('schedule')
-      .description('Make, show, steer or delete schedules, and read what became of their slots.'),
-    'muster schedule apply nightly.yaml && muster schedule ticks nightly',
-  )
-    .addArgument(new Argument('<action>', 'what to do').choices(SCHEDULE_ACTIONS))
-    .argument('<name>', 'name of the schedule; for apply a file with one, or with `schedules`')
-    .option('--reason <text>', 'why it is paused; kept with it')
-    .option('--limit <count>', 'how many ticks at most', wholeNumber(1, MAX_LISTED), 20)
-    .option('--json', 'print what it prints as JSON')
-    .action(async (action: ScheduleAction, name: string, options: ScheduleOptions) => {
-      const { scheduleCommand } = await import('./commands/schedule.ts');
-      done(await scheduleCommand(await api(), action, name, options));
     });
 
   example(
