@@ -20,12 +20,12 @@ import type { RerunOptions } from './commands/rerun.ts';
 import type { ResumeOptions } from './commands/resume.ts';
 import type { RunOptions } from './commands/run.ts';
 import type { RunsOptions } from './commands/runs.ts';
-import type { ScheduleAction, ScheduleOptions } from './commands/schedule.ts';
-import type { SchedulesOptions } from './commands/schedules.ts';
 import { UsageError } from './exit-codes.ts';
+import { scheduleCommands } from './schedule-commands.ts';
 import {
   append,
   changeWords,
+  example,
   limit,
   nowOption,
   printOptions,
@@ -40,7 +40,6 @@ import {
 const MAX_LISTED = 1000;
 const STATUSES = ['pending', 'running', 'interrupted', 'completed', 'cancelled', 'failed'];
 const DELIVERY_STATES = ['received', 'done', 'refused', 'unreadable'];
-const SCHEDULE_ACTIONS: readonly ScheduleAction[] = ['show', 'apply', 'pause', 'resume', 'trigger', 'ticks', 'delete'];
 const EXIT_CODES = `Exit codes:
   0    done, whatever the verdicts are
   1    the run failed, or something could not be carried out
@@ -242,32 +241,7 @@ export function buildProgram(done: (code: number) => void): Command {
       done(await runbooksCommand(config, options));
     });
 
-  example(
-    program.command('schedules').description('List the schedules by name, with what comes next of each, one a line.'),
-    'muster schedules --json',
-  )
-    .option('--limit <count>', 'how many at most', wholeNumber(1, MAX_LISTED), 100)
-    .option('--json', 'print one schedule a line as JSON')
-    .action(async (options: SchedulesOptions) => {
-      const { schedulesCommand } = await import('./commands/schedules.ts');
-      done(await schedulesCommand(await api(), options));
-    });
-
-  example(
-    program
-      .command('schedule')
-      .description('Make, show, steer or delete schedules, and read what became of their slots.'),
-    'muster schedule apply nightly.yaml && muster schedule ticks nightly',
-  )
-    .addArgument(new Argument('<action>', 'what to do').choices(SCHEDULE_ACTIONS))
-    .argument('<name>', 'name of the schedule; for apply a file with one, or with `schedules`')
-    .option('--reason <text>', 'why it is paused; kept with it')
-    .option('--limit <count>', 'how many ticks at most', wholeNumber(1, MAX_LISTED), 20)
-    .option('--json', 'print what it prints as JSON')
-    .action(async (action: ScheduleAction, name: string, options: ScheduleOptions) => {
-      const { scheduleCommand } = await import('./commands/schedule.ts');
-      done(await scheduleCommand(await api(), action, name, options));
-    });
+  scheduleCommands(program, api, done);
 
   example(
     program.command('notifiers').description('List where notices go, one notifier a line.'),
@@ -435,8 +409,4 @@ function speakInOneLine(command: Command): void {
 function usageOf(command: Command): string {
   const places = command.usage().replace('[options]', '').trim();
   return ['muster', command.name(), places, '[options]'].filter((part) => part !== '').join(' ');
-}
-
-function example(command: Command, line: string): Command {
-  return command.addHelpText('after', `\nExample:\n  ${line}`);
 }

@@ -58,6 +58,11 @@ export function serveOptions(command: Command): Command {
     .option('--verbose', 'show the logs of the services on standard error instead of keeping them in files');
 }
 
+/** Puts a line to copy below a command's help. */
+export function example(command: Command, line: string): Command {
+  return command.addHelpText('after', `\nExample:\n  ${line}`);
+}
+
 /** For an option that may be given more than once. */
 export function append(value: string, values: readonly string[] = []): string[] {
   return [...values, value];
