@@ -1,9 +1,11 @@
 /** The runbooks that are shipped, and the demo's inputs. */
 import { defineRunbook, type Runbook } from '@muster/envelope';
+import { certificateExpiry } from './certificate-expiry/certificate-expiry.ts';
 import { diskHealth } from './disk-health/disk-health.ts';
 import { hostPatchPosture } from './host-patch-posture/host-patch-posture.ts';
 import { kubernetesWorkloads } from './kubernetes-workloads/kubernetes-workloads.ts';
 
+export { certificateExpiry } from './certificate-expiry/certificate-expiry.ts';
 export { type DemoInput, demoPods } from './demo/demo-pods.ts';
 export { diskHealth } from './disk-health/disk-health.ts';
 export { hostPatchPosture } from './host-patch-posture/host-patch-posture.ts';
@@ -16,4 +18,5 @@ export const shippedRunbooks: readonly Runbook[] = Object.freeze([
   defineRunbook(kubernetesWorkloads),
   defineRunbook(hostPatchPosture),
   defineRunbook(diskHealth),
+  defineRunbook(certificateExpiry),
 ]);
