@@ -67,9 +67,9 @@ export function checkFiles(runbook: string, schema: unknown, count: number): voi
   }
 }
 
-/** Checks `--now`: RFC 3339 with a zone. Gives it in UTC. @throws UsageError */
+/** Checks `--now`: RFC 3339 with a zone; people may leave the seconds out. Gives it in UTC. @throws UsageError */
 export function readInstant(option: string, text: string): string {
-  const pattern = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
+  const pattern = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)$/;
   const date = new Date(text);
   if (!pattern.test(text) || Number.isNaN(date.getTime()) || !isCalendarDay(text.slice(0, 10))) {
     throw new UsageError(
