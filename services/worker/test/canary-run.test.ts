@@ -64,7 +64,10 @@ test('rows, places, counters, envelope and walk are those of a run without a can
   expect((await canaryRacks(bench, canary)).size).toBeGreaterThan(0);
   const read = async (run: RunRecord) => {
     const { body } = await bench.answer(run);
-    const text = JSON.stringify(body, (key, value) => (/ref$/.test(key) ? 'REF' : value)).replaceAll(run.id, 'RUN');
+    const text = JSON.stringify(body, (key, value) => (/ref$|^scope$/.test(key) ? 'ITS OWN' : value)).replaceAll(
+      run.id,
+      'RUN',
+    );
     const rows = (await bench.rows(run)).map(({ walkRef, walkOffset, settledAt, ...row }) => row);
     return { answer: JSON.parse(text), rows, walk: await walkOf(bench, run, body) };
   };
