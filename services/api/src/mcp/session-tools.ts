@@ -14,7 +14,7 @@ import type { WorkflowPorts } from './workflow-ports.ts';
  * What an answer may weigh: under 4,000 tokens with its text and its structured content counted, also where it is made of
  * what costs most (digests, Base64, symbols, emoji: `mcp-tokens.test.ts`). Words cost half of that.
  */
-export const ANSWER_WEIGHT = 3_000;
+export const ANSWER_WEIGHT = 2_880;
 
 /** The tools of one session. */
 export function sessionTools(ports: WorkflowPorts): readonly BundledTool[] {
